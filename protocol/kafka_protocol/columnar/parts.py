@@ -6,7 +6,7 @@ A part is of one partition and one format, and decompressed. No records are read
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,19 +14,19 @@ import numpy as np
 from kafka_protocol.columnar.batch_columns import BatchColumns
 from kafka_protocol.columnar.batch_headers import BatchHeaders
 from kafka_protocol.columnar.rows import join_payloads
-from kafka_protocol.columnar.varints import Longs
+from kafka_protocol.columnar.small_payloads import MAX_MEAN_BYTES, decompress_together
+from kafka_protocol.columnar.varints import Bools, Longs
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import MIN_RECORD_BYTES, RecordBatch
-from kafka_protocol.records.compression import Buffer, decompress, decompress_together
+from kafka_protocol.records.compression import Buffer, decompress
 from kafka_protocol.records.message_set import MessageSetHeader, unpack
 from kafka_protocol.topic_partition import OffsetRange
 
 # A row counts as so many bytes at least: numpy takes as much for its positions.
 _ROW_BYTES: Final = 200
 
-# Small payloads are decompressed so many at a time.
-_AT_ONCE: Final = 64
-_SMALL_BYTES: Final = 4 * 1024
+# So many compressed bytes of small payloads are decompressed together.
+_TOGETHER_BYTES: Final = 256 * 1024
 
 
 class HeaderPart(NamedTuple):
@@ -49,6 +49,16 @@ class RecordPart(NamedTuple):
     data: Buffer
     begins: Longs
     stops: Longs
+
+    def where(self, wanted: Bools | slice) -> RecordPart:
+        """The wanted batches."""
+        return RecordPart(
+            self.window,
+            self.headers.where(wanted),
+            self.data,
+            self.begins[wanted],
+            self.stops[wanted],
+        )
 
     @property
     def size(self) -> int:
@@ -106,9 +116,7 @@ def parts_of(
         elif kind is HeaderPart:
             yield HeaderPart(window, BatchHeaders.of(headers))
         else:
-            yield from _record_parts(
-                window, BatchHeaders.of(headers), ([each] for each in payloads), limits
-            )
+            yield from _record_parts(window, BatchHeaders.of(headers), payloads, limits)
 
 
 def located(reason: str, offset: int, window: OffsetRange) -> CorruptRecordError:
@@ -136,43 +144,57 @@ def _kind(batch: RecordBatch, *, only_headers: bool) -> type[Part]:
 def _parts_of_columns(
     window: OffsetRange, batches: BatchColumns, limits: Limits, *, only_headers: bool
 ) -> Iterator[Part]:
-    headers, begins, stops = batches.headers, batches.begins, batches.stops
+    part = RecordPart(window, batches.headers, batches.records, batches.begins, batches.stops)
     wanted = (
-        (headers.records_count > 0)
-        & (headers.next_offset > window.from_offset)
-        & (headers.base_offset < window.until_offset)
+        (part.headers.records_count > 0)
+        & (part.headers.next_offset > window.from_offset)
+        & (part.headers.base_offset < window.until_offset)
     )
     if not wanted.all():
-        headers, begins, stops = headers.where(wanted), begins[wanted], stops[wanted]
-    if not len(begins):
+        part = part.where(wanted)
+    if not len(part.begins):
         return
-    if only_headers and headers.is_dense.all():
-        yield HeaderPart(window, headers)
-        return
-    if headers.codec.any() or (stops - begins).max() > limits.batch_bytes:
-        yield from _record_parts(window, headers, _payloads(batches, begins, stops), limits)
-        return
-    part_of = np.cumsum(_sizes(headers, begins, stops)) // limits.part_bytes
-    edges = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist(), len(begins)]
-    for first, last in pairwise(edges):
-        these = slice(first, last)
-        yield RecordPart(window, headers.where(these), batches.records, begins[these], stops[these])
+    if only_headers and part.headers.is_dense.all():
+        yield HeaderPart(window, part.headers)
+    elif part.headers.codec.any() or (part.stops - part.begins).max() > limits.batch_bytes:
+        yield from _decompressed_parts(part, limits)
+    else:
+        sizes = _sizes(part.headers, part.begins, part.stops)
+        yield from map(part.where, _in_pieces(sizes, limits.part_bytes))
 
 
-def _payloads(batches: BatchColumns, begins: Longs, stops: Longs) -> Iterator[Sequence[Buffer]]:
-    """The payloads, some small ones at a time: a view of each at once keeps the collector busy."""
-    at_once = _AT_ONCE if (stops - begins).max() <= _SMALL_BYTES else 1
-    for first in range(0, len(begins), at_once):
-        these = slice(first, first + at_once)
-        bounds = map(slice, begins[these].tolist(), stops[these].tolist())
-        yield [*map(batches.records.__getitem__, bounds)]
+def _in_pieces(sizes: Longs, piece_bytes: int) -> Iterator[slice]:
+    """The elements in pieces of about this size."""
+    piece_of = np.cumsum(sizes) // piece_bytes
+    edges = [0, *(np.flatnonzero(np.diff(piece_of)) + 1).tolist(), len(sizes)]
+    return map(slice, edges[:-1], edges[1:])
+
+
+def _decompressed_parts(compressed: RecordPart, limits: Limits) -> Iterator[RecordPart]:
+    sizes, codecs = compressed.stops - compressed.begins, compressed.headers.codec
+    if sizes.mean() > MAX_MEAN_BYTES or (codecs != codecs[0]).any():
+        yield from _decompressed_alone(compressed, limits)
+        return
+    for some in map(compressed.where, _in_pieces(sizes, _TOGETHER_BYTES)):
+        unpacked = decompress_together(
+            int(codecs[0]), memoryview(some.data), some.begins, some.stops, limits.batch_bytes
+        )
+        part = None if unpacked is None else RecordPart(some.window, some.headers, *unpacked)
+        if part is None or _have_too_many(part).any():
+            yield from _decompressed_alone(some, limits)
+        else:
+            yield part
+
+
+def _decompressed_alone(compressed: RecordPart, limits: Limits) -> Iterator[RecordPart]:
+    window, headers, records, begins, stops = compressed
+    bounds = map(slice, begins.tolist(), stops.tolist())
+    payloads = map(memoryview(records).__getitem__, bounds)
+    return _record_parts(window, headers, payloads, limits)
 
 
 def _record_parts(
-    window: OffsetRange,
-    headers: BatchHeaders,
-    payloads: Iterable[Sequence[Buffer]],
-    limits: Limits,
+    window: OffsetRange, headers: BatchHeaders, payloads: Iterable[Buffer], limits: Limits
 ) -> Iterator[RecordPart]:
     unpacked = _decompressed(window, headers, payloads, limits.batch_bytes)
     least = (_ROW_BYTES * headers.records_count).tolist()
@@ -181,42 +203,14 @@ def _record_parts(
 
 
 def _decompressed(
-    window: OffsetRange,
-    headers: BatchHeaders,
-    payloads: Iterable[Sequence[Buffer]],
-    max_bytes: int,
-) -> Iterator[Sequence[Buffer]]:
-    codecs, first = headers.codec.tolist(), 0
-    for some in payloads:
-        these = slice(first, first + len(some))
-        first += len(some)
-        yield _together(codecs[these], some, max_bytes) or _one_by_one(
-            window, headers.base_offset[these], codecs[these], some, max_bytes
-        )
-
-
-def _together(
-    codecs: Sequence[int], payloads: Sequence[Buffer], max_bytes: int
-) -> Sequence[Buffer] | None:
-    if len(payloads) == 1 or len({*codecs}) > 1:
-        return None
-    return decompress_together(codecs[0], payloads, max_bytes)
-
-
-def _one_by_one(
-    window: OffsetRange,
-    base_offset: Longs,
-    codecs: Sequence[int],
-    payloads: Sequence[Buffer],
-    max_bytes: int,
-) -> list[Buffer]:
-    unpacked: list[Buffer] = []
-    for offset, codec, payload in zip(base_offset, codecs, payloads, strict=True):
+    window: OffsetRange, headers: BatchHeaders, payloads: Iterable[Buffer], max_bytes: int
+) -> Iterator[Buffer]:
+    codecs, offsets = headers.codec.tolist(), headers.base_offset.tolist()
+    for codec, offset, payload in zip(codecs, offsets, payloads, strict=True):
         try:
-            unpacked.append(decompress(codec, payload, max_bytes))
+            yield decompress(codec, payload, max_bytes)
         except CorruptRecordError as error:
-            raise located(error.reason, int(offset), window) from error
-    return unpacked
+            raise located(error.reason, offset, window) from error
 
 
 def _record_part(
@@ -225,7 +219,8 @@ def _record_part(
     data, positions = join_payloads(unpacked)
     begins = np.array(positions, dtype=np.int64)
     sizes = np.fromiter(map(len, unpacked), np.int64, len(unpacked))
-    too_many = headers.records_count > sizes // MIN_RECORD_BYTES
+    part = RecordPart(window, headers, data, begins, begins + sizes)
+    too_many = _have_too_many(part)
     if too_many.any():
         at = int(too_many.argmax())
         raise located(
@@ -233,7 +228,14 @@ def _record_part(
             int(headers.base_offset[at]),
             window,
         )
-    return RecordPart(window, headers, data, begins, begins + sizes)
+    return part
+
+
+def _have_too_many(part: RecordPart) -> Bools:
+    """Where a batch announces more records than its bytes can have."""
+    most = (part.stops - part.begins) // MIN_RECORD_BYTES
+    too_many: Bools = part.headers.records_count > most
+    return too_many
 
 
 def _message_parts(
@@ -253,30 +255,28 @@ def _unwrapped(
     headers: Sequence[MessageSetHeader],
     payloads: Sequence[memoryview],
     max_bytes: int,
-) -> Iterator[Sequence[Buffer]]:
+) -> Iterator[Buffer]:
     for header, payload in zip(headers, payloads, strict=True):
         try:
-            unpacked = unpack(header, payload, max_bytes)
+            yield unpack(header, payload, max_bytes)
         except CorruptRecordError as error:
             raise located(error.reason, header.stated_offset, window) from error
-        yield [unpacked]
 
 
 def _pieces(
-    payloads: Iterable[Sequence[Buffer]], least: Sequence[int], piece_bytes: int
+    payloads: Iterable[Buffer], least: Sequence[int], piece_bytes: int
 ) -> Iterator[tuple[slice, Sequence[Buffer]]]:
-    """Payloads in pieces of this size at most, or as many as come together, with their numbers.
+    """Payloads in pieces of this size at most, or one payload, with their numbers.
 
     There is one at least. A payload counts as its number in `least`, if it is smaller.
     """
     piece: list[Buffer] = []
     first, size = 0, 0
-    for some in payloads:
-        begin = first + len(piece)
-        added = sum(map(max, map(len, some), least[begin : begin + len(some)]))
+    for number, (payload, at_least) in enumerate(zip(payloads, least, strict=True)):
+        added = max(len(payload), at_least)
         if piece and size + added > piece_bytes:
-            yield slice(first, begin), piece
-            piece, first, size = [], begin, 0
-        piece += some
+            yield slice(first, number), piece
+            piece, first, size = [], number, 0
+        piece.append(payload)
         size += added
     yield slice(first, first + len(piece)), piece

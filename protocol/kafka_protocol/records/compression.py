@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import lz4.frame
@@ -63,19 +62,6 @@ def decompress(codec: int, data: Buffer, max_bytes: int = DEFAULT_MAX_DECOMPRESS
     except Exception as error:  # the libraries may raise anything on invalid bytes
         name = CompressionCodec(codec).name.lower()
         raise CorruptRecordError(f"the {name} payload does not unpack: {error}") from error
-
-
-def decompress_together(
-    codec: int, payloads: Sequence[Buffer], max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
-) -> Sequence[Buffer] | None:
-    """Decompress payloads of one codec, as `decompress` does; faster if they are small.
-
-    None if one of them is unusual or damaged, or if this is not faster for the codec: `decompress`
-    each of them then.
-    """
-    functions = _CODECS.get(codec)
-    together = functions.decompress_together if functions else None
-    return together(payloads, max_bytes) if together else None
 
 
 def compress(codec: CompressionCodec, data: Buffer, level: int | None = None) -> Buffer:
@@ -176,21 +162,6 @@ def _lz4_decompress(data: Buffer, max_bytes: int) -> Buffer:
         data = memoryview(data)[consumed:]
     _idle_lz4.append(context)
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _lz4_decompress_together(payloads: Sequence[Buffer], max_bytes: int) -> Sequence[Buffer] | None:
-    """Decompress payloads of one whole frame each, of the usual ratio at most."""
-    sizes = [*map(len, payloads)]
-    usual = max(_LZ4_MIN_BYTES, _LZ4_USUAL_RATIO * max(sizes))
-    context = lz4.frame.create_decompression_context()
-    unpack = partial(lz4.frame.decompress_chunk, context, max_length=min(usual, max_bytes + 1))
-    try:
-        parts, consumed, are_whole = zip(*map(unpack, payloads), strict=True)
-    except Exception:  # noqa: BLE001 - `decompress` tells which payload it is, and why
-        return None
-    if not all(are_whole) or [*consumed] != sizes or max(map(len, parts)) > max_bytes:
-        return None
-    return parts
 
 
 def _lz4_compress(data: Buffer, level: int | None) -> Buffer:
@@ -371,13 +342,12 @@ def _snappy_compress(data: Buffer, _level: int | None) -> Buffer:
 class _Functions(NamedTuple):
     compress: Callable[[Buffer, int | None], Buffer]
     decompress: Callable[[Buffer, int], Buffer]
-    decompress_together: Callable[[Sequence[Buffer], int], Sequence[Buffer] | None] | None = None
 
 
 _CODECS: Final[dict[int, _Functions]] = {
     CompressionCodec.NONE: _Functions(lambda data, _level: data, _none),
     CompressionCodec.GZIP: _Functions(_gzip_compress, _gzip_decompress),
     CompressionCodec.SNAPPY: _Functions(_snappy_compress, _snappy_decompress),
-    CompressionCodec.LZ4: _Functions(_lz4_compress, _lz4_decompress, _lz4_decompress_together),
+    CompressionCodec.LZ4: _Functions(_lz4_compress, _lz4_decompress),
     CompressionCodec.ZSTD: _Functions(_zstd_compress, _zstd_decompress),
 }

@@ -19,7 +19,6 @@ from kafka_protocol.records.compression import (
     CompressionCodec,
     compress,
     decompress,
-    decompress_together,
 )
 
 CODECS = list(CompressionCodec)
@@ -32,32 +31,6 @@ MIB = 1024 * 1024
 @given(data=st.binary(max_size=200_000))
 def test_round_trip(codec: CompressionCodec, data: bytes) -> None:
     assert bytes(decompress(codec, compress(codec, data))) == data
-
-
-LZ4_PAYLOADS = st.one_of(
-    st.binary(max_size=300).map(lambda data: compress(CompressionCodec.LZ4, data)),
-    st.integers(0, 50_000).map(lambda size: compress(CompressionCodec.LZ4, bytes(size))),
-)
-
-
-@pytest.mark.parametrize("max_bytes", [1_000, 1_000_000])
-@given(
-    payloads=st.lists(LZ4_PAYLOADS | st.binary(max_size=40), min_size=1, max_size=6),
-    cut=st.integers(0, 2),
-)
-def test_together_they_are_what_each_is(max_bytes: int, payloads: list[bytes], cut: int) -> None:
-    payloads[-1] = payloads[-1][: len(payloads[-1]) - cut]
-    together = decompress_together(CompressionCodec.LZ4, payloads, max_bytes)
-    if together is not None:
-        alone = [bytes(decompress(CompressionCodec.LZ4, each, max_bytes)) for each in payloads]
-        assert [*map(bytes, together)] == alone
-
-
-def test_small_payloads_are_decompressed_together() -> None:
-    values = [b"%d" % number for number in range(100)]
-    payloads = [compress(CompressionCodec.LZ4, each) for each in values]
-    assert decompress_together(CompressionCodec.LZ4, payloads) == (*values,)
-    assert decompress_together(CompressionCodec.GZIP, payloads) is None
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
