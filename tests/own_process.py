@@ -88,7 +88,7 @@ os.execvp(sys.argv[2], sys.argv[2:])
 """
 
 ENVIRONMENT = {
-    "PYTHONPATH": str(ROOT),
+    "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'protocol'}",
     # The default is the `python3` on the PATH.
     "PYSPARK_PYTHON": sys.executable,
     "SPARK_HOME": str(Path(pyspark.__file__).parent),

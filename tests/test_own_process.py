@@ -4,15 +4,24 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.own_process import ROOT, all_processes, command_of, descendants_of, parse_status
+from tests.own_process import (
+    ROOT,
+    all_processes,
+    command_of,
+    descendants_of,
+    parse_status,
+    run_command,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 SOON_SECONDS = 30
+PACKAGES = ("kafka_spark_source", "protocol/kafka_protocol")
 # Starts a process, prints its id, and waits.
 PARENT = """
 import subprocess, sys, time
@@ -39,6 +48,15 @@ def test_a_process_ends_with_the_one_that_started_it(number: signal.Signals) -> 
         assert descendants_of(parent.pid) == [child]
         parent.send_signal(number)
         assert Deadline(SOON_SECONDS).wait_for(lambda: not command_of(child))
+
+
+def test_a_process_imports_the_packages_of_this_tree(tmp_path: Path) -> None:
+    """Without those that are installed: `-S` leaves them out."""
+    script = "from importlib.util import find_spec; print(find_spec({!r}).origin)"
+    for folder in PACKAGES:
+        named = script.format(Path(folder).name)
+        shown = run_command(tmp_path, [sys.executable, "-S", "-c", named])
+        assert Path(shown.strip()).parent == ROOT / folder
 
 
 def test_processes_know_their_parents_and_sessions() -> None:

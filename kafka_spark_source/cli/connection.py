@@ -29,12 +29,14 @@ from kafka_spark_source.testing import state
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 SERVERS: Final = "bootstrap.servers"
 _PREFIX: Final = "kafka."
 _SUFFIX: Final = ".properties"
 _DEFAULTS: Final = {"client.id": "pykafka-cli"}
+# Where an error need not say that a value is from.
+_COMMAND_LINE: Final = frozenset({"-O", "-X", "-b"})
 FORMAT_OPTIONS: Final = frozenset(row.key for row in (*PAYLOAD_OPTIONS, *ENVELOPE_OPTIONS))
 # A name, and after "=", ":" or white space the value (java.util.Properties).
 _PROPERTY: Final = re.compile(r"((?:\\.|[^\s=:\\])+)\s*[=:\s]?\s*(.*)")
@@ -50,30 +52,47 @@ def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline
             if they are not in the arguments.
         OSError: A file cannot be read.
     """
-    layers = _layers(arguments)
-    config = ClientConfig.from_options(_merged(layers))
+    options, source = options_of(arguments)
+    config = ClientConfig.from_options(options)
     with closing(Cluster(config)) as cluster:
         deadline = Deadline.after(arguments.timeout * 1000)
         # A job waits for brokers that are down; a person wants to know.
         try:
             cluster.with_any_broker(lambda _broker, _setup: None, deadline)
         except (BrokerConnectionError, KafkaTimeoutError) as error:
-            raise type(error)(f"{error}{_source_of_servers(layers)}") from error
+            place = "" if source in _COMMAND_LINE else f"\n{SERVERS} is from {source}."
+            raise type(error)(f"{error}{place}") from error
         yield cluster, deadline
 
 
-def options_of(arguments: argparse.Namespace) -> dict[str, str]:
+class ClientOptions(NamedTuple):
+    """The options of the client, and where the addresses of the brokers are from."""
+
+    by_name: Mapping[str, str]
+    source_of_servers: str
+
+
+def options_of(arguments: argparse.Namespace) -> ClientOptions:
     """The client's options: an option on the command line replaces one in a file.
 
     Raises:
         KafkaConfigError: There are no bootstrap servers, or a file is not a list of properties.
         OSError: A file cannot be read.
     """
-    return _merged(_layers(arguments))
+    layers = _layers(arguments)
+    sources = [each.source for each in layers if SERVERS in each.options]
+    if not sources:
+        raise KafkaConfigError(
+            "The brokers are missing: give -b HOST:PORT, --properties FILE, set "
+            f"{SERVERS_VARIABLE}, or write {SERVERS}=HOST:PORT into "
+            f"{SHOWN_FOLDER}/{DEFAULT_CONTEXT}.properties."
+        )
+    options = {name: value for each in layers for name, value in each.options.items()}
+    return ClientOptions(options, sources[-1])
 
 
 class _Layer(NamedTuple):
-    """Options of the client from one place. `source` is empty for the command line."""
+    """Options of the client from one place."""
 
     source: str
     options: Mapping[str, str]
@@ -83,35 +102,18 @@ def _layers(arguments: argparse.Namespace) -> list[_Layer]:
     """The options of the client, place by place: a later one replaces those before."""
     servers = os.environ.get(SERVERS_VARIABLE)
     of_job = getattr(arguments, "format_options", ())
-    given = [each for each in of_job if each[0].startswith(_PREFIX)] + arguments.kafka_options
     named = arguments.bootstrap_servers
     return [
-        _Layer("", _DEFAULTS),
+        _Layer("the defaults", _DEFAULTS),
         _Layer(f"${SERVERS_VARIABLE}", {SERVERS: servers} if servers else {}),
         *(
-            _Layer(str(file), {n: v for n, v in options.items() if not _is_of_formats(n)})
-            for file, options in _of_files(arguments).items()
+            _Layer(source, {n: v for n, v in options.items() if not _is_of_formats(n)})
+            for source, options in _of_files(arguments).items()
         ),
-        _Layer("", _without_prefix(dict(given))),
-        _Layer("", {SERVERS: named} if named else {}),
+        _Layer("-O", _without_prefix({n: v for n, v in of_job if n.startswith(_PREFIX)})),
+        _Layer("-X", _without_prefix(dict(arguments.kafka_options))),
+        _Layer("-b", {SERVERS: named} if named else {}),
     ]
-
-
-def _merged(layers: Sequence[_Layer]) -> dict[str, str]:
-    options = {name: value for each in layers for name, value in each.options.items()}
-    if SERVERS not in options:
-        raise KafkaConfigError(
-            "The brokers are missing: give -b HOST:PORT, --properties FILE, set "
-            f"{SERVERS_VARIABLE}, or write {SERVERS}=HOST:PORT into "
-            f"{SHOWN_FOLDER}/{DEFAULT_CONTEXT}.properties."
-        )
-    return options
-
-
-def _source_of_servers(layers: Sequence[_Layer]) -> str:
-    """Where the addresses of the brokers are from; empty if that is the command line."""
-    source = [each.source for each in layers if SERVERS in each.options][-1]
-    return f"\n{SERVERS} is from {source}." if source else ""
 
 
 def formats_of(arguments: argparse.Namespace) -> dict[str, str]:
@@ -128,10 +130,17 @@ def formats_of(arguments: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in options.items() if name.lower() not in lower} | given
 
 
-def _of_files(arguments: argparse.Namespace) -> dict[Path, dict[str, str]]:
-    """The options in the file of the context, and in the file of properties, in this order."""
-    files = (_context_file(arguments.context), arguments.properties)
-    return {file: read_properties(file) for file in files if file is not None}
+def _of_files(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """The options of the context, and of the file of properties, in this order, by source."""
+    files = {
+        f"the context {arguments.context or context_in_use()}": _context_file(arguments.context),
+        "--properties": arguments.properties,
+    }
+    return {
+        f"{source} ({file})": read_properties(file)
+        for source, file in files.items()
+        if file is not None
+    }
 
 
 def _is_of_formats(name: str) -> bool:

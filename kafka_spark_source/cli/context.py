@@ -38,6 +38,9 @@ _OPTIONS: Final[Mapping[str, Show]] = {"option": str, "value": str}
 
 
 def _list(arguments: argparse.Namespace) -> int:
+    if arguments.names:
+        console.print_lines(contexts())
+        return SUCCESS
     rows = [_row(name, file) for name, file in contexts().items()]
     print_rows(arguments, rows, _CONTEXTS)
     broken = [row for row in rows if row["error"] is not None]

@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_spark_source.cli.connection import options_of
+from kafka_spark_source.cli.connection import SERVERS, options_of
 from kafka_spark_source.cli.console import print_text, progress
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.output import print_json
 from kafka_spark_source.planning.strategies import parse_subscribe_pattern
 from kafka_spark_source.tools.diagnosis import Job, diagnose
 from kafka_spark_source.tools.environment import environment
+from kafka_spark_source.tools.findings import Finding, Result
 from kafka_spark_source.tools.masking import masked
 from kafka_spark_source.tools.report import Place, pasteable, verdict
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = options_of(arguments)
+    options, source = options_of(arguments)
     pattern = arguments.read_pattern
     job = Job(
         tuple(arguments.read),
@@ -30,7 +31,7 @@ def _run(arguments: argparse.Namespace) -> int:
         pattern and parse_subscribe_pattern("--read-pattern", pattern),
     )
     is_table = arguments.output == "table"
-    findings = []
+    findings = [Finding("servers", options[SERVERS], Result.GOOD, f"from {source}")]
     with progress(quiet=not is_table) as on_progress:
         for finding in diagnose(ClientConfig.from_options(options), job):
             on_progress(f"{finding.step}: {finding.subject}")

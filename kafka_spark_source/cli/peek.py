@@ -36,7 +36,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
         decode = decode_for(arguments.topic, formats_of(arguments))
         start = parse_position(arguments.start or "earliest")
-        end = None if arguments.end is None else parse_position(arguments.end)
+        end = parse_position(arguments.end or "latest")
         partitions = _partitions(cluster, arguments, deadline)
         ranges = ranges_from(cluster, partitions, start, deadline, end)
         is_empty = True
@@ -44,7 +44,7 @@ def _run(arguments: argparse.Namespace) -> int:
             show(record)
             is_empty = False
         if is_empty:
-            console.print_error(_why_none(ranges, start if end is None else None))
+            console.print_error(_why_none(ranges, None if arguments.end else start))
     return SUCCESS
 
 

@@ -67,6 +67,7 @@ def _abort(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
         check_undecided(cluster, name, arguments.commit_log, deadline)
         abort_transaction(cluster, name, deadline)
+    console.print_text(f"aborted {name!r}")
     return SUCCESS
 
 

@@ -214,7 +214,7 @@ def _rights(
     if granted is None:
         detail = "brokers do not tell them; brokers before 2.3 cannot"
         return Finding("rights", name, Result.UNKNOWN, detail)
-    lacking = [each.name for each in (Operation.DESCRIBE, *wanted) if each not in granted]
+    lacking = [each.name for each in wanted if each not in granted]
     if lacking:
         detail = f"the principal lacks {', '.join(lacking)}: grant it on {name!r}"
         return Finding("rights", name, Result.BAD, detail)

@@ -13,8 +13,9 @@ from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.schema import TIMESTAMP_MS
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.planning.offsets_json import LATEST
 from kafka_spark_source.planning.positions import Bound
-from kafka_spark_source.tools.positions import locate
+from kafka_spark_source.tools.positions import locate_all
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,18 +74,15 @@ def ranges_from(
     partitions: Sequence[TopicPartition],
     start: Bound,
     deadline: Deadline,
-    end: Bound | None = None,
+    end: Bound = LATEST,
 ) -> list[OffsetRange]:
-    """From a position to another one, or to the present end, of each partition.
+    """From a position to another one in each partition.
 
     Raises:
         KafkaError: A partition does not exist or cannot be read.
     """
-    located = locate(cluster, partitions, start, deadline)
-    ends = {tp: log.latest for tp, (log, _) in located.items()}
-    if end is not None:
-        ends = {tp: at for tp, (_, at) in locate(cluster, partitions, end, deadline).items()}
-    return [OffsetRange(tp, offset, ends[tp]) for tp, (_, offset) in located.items()]
+    starts, ends = locate_all(cluster, partitions, (start, end), deadline)
+    return [OffsetRange(tp, at.offset, ends[tp].offset) for tp, at in starts.items()]
 
 
 def records_in(

@@ -95,14 +95,39 @@ def locate(
     Raises:
         KafkaError: As from `list_positions`.
     """
-    wanted = to_absolute(bound, now_ms(), fail_if_none=False)
-    times = [wanted.ms] if isinstance(wanted, FirstAtOrAfter) else []
+    (located,) = locate_all(cluster, partitions, [bound], deadline)
+    return located
+
+
+def locate_all(
+    cluster: Cluster,
+    partitions: Collection[TopicPartition],
+    bounds: Sequence[Bound],
+    deadline: Deadline,
+) -> list[dict[TopicPartition, Located]]:
+    """Find several positions in each partition, as `locate` does, in the same state of its log.
+
+    Raises:
+        KafkaError: As from `list_positions`.
+    """
+    now = now_ms()
+    wanted = [to_absolute(bound, now, fail_if_none=False) for bound in bounds]
+    times = [each.ms for each in wanted if isinstance(each, FirstAtOrAfter)]
     listed = list_positions(
         cluster, dict.fromkeys(partitions, (EARLIEST, LATEST, *times)), deadline
     )
-    located = {}
-    for each in sorted(partitions):
-        log = LogBounds.of(listed[each][EARLIEST], listed[each].values())
-        offset = offset_of(wanted, each, log, listed[each])
-        located[each] = Located(log, min(max(offset, log.earliest), log.latest))
-    return located
+    logs = {
+        tp: LogBounds.of(listed[tp][EARLIEST], listed[tp].values()) for tp in sorted(partitions)
+    }
+    return [
+        {
+            tp: Located(log, _within(log, offset_of(bound, tp, log, listed[tp])))
+            for tp, log in logs.items()
+        }
+        for bound in wanted
+    ]
+
+
+def _within(log: LogBounds, offset: int) -> int:
+    """The offset, or the nearest end of the log."""
+    return min(max(offset, log.earliest), log.latest)

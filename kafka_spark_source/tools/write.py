@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.cluster.rights import Operation, topic_rights
+from kafka_protocol.client.cluster.rights import check_may_write
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import DEFAULT
@@ -47,8 +47,8 @@ def check_topic(cluster: Cluster, topic: str, partition: int | None, deadline: D
     """Check that records can be written to a topic, as far as brokers tell.
 
     Raises:
-        BrokerError: The topic does not exist, or may not be described.
-        KafkaConfigError: The partition does not exist, or the principal may not write.
+        BrokerError: The topic does not exist, or the principal may not describe it or write to it.
+        KafkaConfigError: The partition does not exist.
         KafkaError: No broker can be reached.
     """
     partitions = partitions_of(cluster, [topic], deadline)
@@ -57,9 +57,7 @@ def check_topic(cluster: Cluster, topic: str, partition: int | None, deadline: D
             f"There is no partition {partition} of {topic!r}; there are "
             f"{join_partitions(partitions)}."
         )
-    rights = topic_rights(cluster, topic, deadline)
-    if rights is not None and Operation.WRITE not in rights:
-        raise KafkaConfigError(f"The principal lacks WRITE on {topic!r}: grant it.")
+    check_may_write(cluster, topic, deadline)
 
 
 def blocks_of(stream: Stream, form: str | None, encoding: Encoding) -> Iterator[Block]:

@@ -11,10 +11,10 @@ import logging
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.cluster.rights import Operation, topic_rights
+from kafka_protocol.client.cluster.rights import check_may_write
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
-from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode, KafkaTimeoutError
+from kafka_protocol.errors import BrokerConnectionError, BrokerError, KafkaTimeoutError
 from kafka_spark_source.worker import has_session_mark, set_session_mark
 
 _log = logging.getLogger(__name__)
@@ -51,10 +51,4 @@ def _check_topic(cluster: Cluster, name: str | None, deadline: Deadline) -> None
     topic = cluster.settled_topics([name], deadline, create=True)[name]
     if topic.error_code:
         raise BrokerError(topic.error_code, f"Cannot write to topic {name!r}")
-    rights = topic_rights(cluster, name, deadline)
-    # Whoever may see a topic may describe it: without that, a broker's word means nothing.
-    if rights is not None and Operation.DESCRIBE in rights and Operation.WRITE not in rights:
-        raise BrokerError(
-            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-            f"Cannot write to topic {name!r}, on which the principal lacks the right WRITE",
-        )
+    check_may_write(cluster, name, deadline)

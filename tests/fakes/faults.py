@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchResponse
+from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.schema import Response, Struct
 from tests.fakes.broker import Close, Delivered, Delivery, Handler, Peer
 
@@ -182,6 +183,16 @@ def changed(change: Callable[[Any], object]) -> Fault:
         return handle
 
     return wrap
+
+
+def granting(bits: int) -> Fault:
+    """Metadata responses tell these rights on each topic, a bit for each operation."""
+
+    def grant(response: MetadataResponse) -> None:
+        for topic in response.topics:
+            topic.topic_authorized_operations = bits
+
+    return changed(grant)
 
 
 def records_cut_at(lengths: list[int]) -> Fault:

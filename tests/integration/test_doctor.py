@@ -87,11 +87,20 @@ def test_the_command(guarded: KafkaCluster, capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert out.startswith("It works. Steps: ")
     assert "ok cluster: metadata" in out
+    assert f"ok servers: {guarded.bootstrap_servers}: from -X" in out
     assert "sasl.jaas.config" not in out
     assert cli.main([*given, "--report"]) == 0
-    assert "sasl.jaas.config = (set)" in capsys.readouterr().out
+    report = capsys.readouterr().out
+    assert "sasl.jaas.config = (set)" in report
+    assert f"ok servers: {guarded.bootstrap_servers}: from -X" in report
     assert cli.main([*given, "--read", "nowhere", "-o", "json"]) == 1
     printed = json.loads(capsys.readouterr().out)
+    assert printed["findings"][0] == {
+        "step": "servers",
+        "subject": guarded.bootstrap_servers,
+        "result": "good",
+        "detail": "from -X",
+    }
     assert printed["findings"][-1]["step"] == "topic"
     assert "UNKNOWN_TOPIC_OR_PARTITION" in printed["findings"][-1]["detail"]
     assert printed["environment"]["codecs"] == "none, gzip, snappy, lz4, zstd"

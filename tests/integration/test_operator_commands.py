@@ -122,7 +122,7 @@ def test_an_open_transaction(pykafka: Command, kafka_cluster: KafkaCluster, topi
         ]
         pykafka("txn", "abort", name, code=1)
         assert "nothing was aborted" in pykafka.errors
-        pykafka("txn", "abort", name, "--yes")
+        assert pykafka("txn", "abort", name, "--yes") == f"aborted {name!r}\n"
         assert json.loads(pykafka("txn", "list", "--prefix", topic, "-o", "json")) == []
         with pytest.raises(TransactionFencedError):
             end(cluster, transaction, soon(), committed=True)

@@ -17,7 +17,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from tests.integration.access import DESCRIBE, allow
+from tests.integration.access import DESCRIBE, WRITE, allow
 from tests.integration.clients import connected, soon
 from tests.integration.conftest import MakeTopic
 from tests.spark.cli.processes import COMMAND, COMMAND_SECONDS
@@ -141,4 +141,9 @@ def test_a_write_without_the_right(
     for name, value in guarded.client_options.items():
         given += ["-X", f"{name}={value}"]
     assert cli.main(given) == 1
-    assert f"The principal lacks WRITE on {topic!r}" in capsys.readouterr().err
+    assert f"topic {topic!r}, on which the principal lacks the right WRITE" in (
+        capsys.readouterr().err
+    )
+    with connected(guarded.client_options) as cluster:
+        allow(cluster, topic, str(guarded.username), WRITE)
+    assert cli.main(given) == 0

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     # The type that `add_subparsers` returns; argparse's own is private.
     Commands = Any
 
-# As functions of shells: that of `completion`, and shtab's FILE, which is imported only there.
+# As functions of shells: those of `completion`, and shtab's FILE, which is imported only there.
 TOPICS_FUNCTION: Final = "_pykafka_topics"
+CONTEXTS_FUNCTION: Final = "_pykafka_contexts"
 _TOPICS: Final = dict.fromkeys(("bash", "zsh"), TOPICS_FUNCTION)
+_CONTEXTS: Final = dict.fromkeys(("bash", "zsh"), CONTEXTS_FUNCTION)
 _FILES: Final = {"bash": "_shtab_compgen_files", "zsh": "_files"}
 
 
@@ -42,6 +44,12 @@ def add_topic(parser: argparse._ActionsContainer, *names: str, **options: Any) -
     """An argument whose value is the name of a topic, which shells complete."""
     given = {"metavar": "TOPIC", **options}
     setattr(parser.add_argument(*names, **given), "complete", _TOPICS)  # noqa: B010 - of shtab
+
+
+def add_context_name(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
+    """An argument whose value is the name of a context, which shells complete."""
+    given = {"metavar": "NAME", **options}
+    setattr(parser.add_argument(*names, **given), "complete", _CONTEXTS)  # noqa: B010 - of shtab
 
 
 def add_output(parser: argparse._ActionsContainer) -> None:

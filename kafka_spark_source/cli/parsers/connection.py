@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kafka_spark_source.cli.parsers.arguments import add_path, assignment
+from kafka_spark_source.cli.parsers.arguments import add_context_name, add_path, assignment
 
 if TYPE_CHECKING:
     import argparse
@@ -43,9 +43,9 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="options, as in Kafka's client.properties",
     )
-    group.add_argument(
+    add_context_name(
+        group,
         "--context",
-        metavar="NAME",
         help=f"the options in {SHOWN_FOLDER}/NAME.properties, or the options of the running broker "
         f"NAME (default: ${CONTEXT_VARIABLE}, or {DEFAULT_CONTEXT} if there is such a file)",
     )

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli.exit_codes import INCOMPLETE
-from kafka_spark_source.cli.parsers.arguments import add_output
+from kafka_spark_source.cli.parsers.arguments import add_context_name, add_output
 from kafka_spark_source.cli.parsers.connection import (
     CONTEXT_VARIABLE,
     DEFAULT_CONTEXT,
@@ -43,10 +43,11 @@ def add_context(commands: Commands) -> None:
     )
     subcommands = context.add_subparsers(metavar="COMMAND", required=True)
     listing = subcommands.add_parser("list", help="all contexts, and the one in use")
+    listing.set_defaults(run=("context", "list"))
+    form = listing.add_mutually_exclusive_group()
+    form.add_argument("--names", action="store_true", help="print only names, one in a line")
+    add_output(form)
     show = subcommands.add_parser("show", help="the options of a context, without secrets")
-    show.add_argument(
-        "name", nargs="?", metavar="NAME", help="its name (default: the one that commands use)"
-    )
-    for name, parser in (("list", listing), ("show", show)):
-        add_output(parser)
-        parser.set_defaults(run=("context", name))
+    show.set_defaults(run=("context", "show"))
+    add_context_name(show, "name", nargs="?", help="its name (default: the one that commands use)")
+    add_output(show)

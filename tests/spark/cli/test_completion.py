@@ -1,76 +1,77 @@
-"""Scripts for shells: bash itself completes with one."""
+"""Scripts for shells: real shells complete with them."""
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kafka_spark_source import cli
+from tests.spark.cli.tab import Tab, shell_with_tab
 
-# What bash does when TAB is pressed behind some words.
-_TAB = """
-source {script}
-COMP_WORDS=({words}) COMP_CWORD={last} COMP_TYPE=9
-_shtab_pykafka pykafka "${{COMP_WORDS[{last}]}}" "${{COMP_WORDS[{last}-1]}}"
-printf '%s\\n' "${{COMPREPLY[@]}}"
-"""
+SHELLS = [
+    pytest.param(name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"needs {name}"))
+    for name in ("bash", "zsh")
+]
 
 
-@pytest.fixture
-def script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    assert cli.main(["completion", "bash"]) == 0
-    file = tmp_path / "pykafka"
-    file.write_text(capsys.readouterr().out)
-    return file
+def script_for(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert cli.main(["completion", shell]) == 0
+    return capsys.readouterr().out
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ('pykafka "ch"', ["checkpoint"]),
-        ('pykafka checkpoint "re"', ["rewind"]),
-        ('pykafka lag "--fail"', ["--fail-above"]),
-        ('pykafka lag --output "js"', ["json"]),
-    ],
-)
-def test_bash_completes(script: Path, words: str, found: list[str]) -> None:
-    given = _TAB.format(script=script, words=words, last=len(words.split()) - 1)
-    done = subprocess.run(
-        ["bash", "-c", given], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.split() == found
+@pytest.fixture(params=SHELLS)
+def tab(
+    request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Tab]:
+    """A shell in a folder with a file and a folder."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "orders.tsv").write_text("")
+    with shell_with_tab(request.param, script_for(request.param, capsys), tmp_path) as tab:
+        yield tab
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_completes_topics(script: Path, tmp_path: Path) -> None:
-    """It asks the command itself, with the options of the line that say how to connect."""
-    line = 'pykafka peek -b localhost:1 --partition 0 --context prod -X "a=b" "or"'
-    asked = tmp_path / "asked"
-    own = f'pykafka() {{ echo "$@" > {asked}; printf "orders\npayments\norders-copy\n"; }}'
-    given = _TAB.format(script=script, words=line, last=len(line.split()) - 1)
-    done = subprocess.run(
-        ["bash", "-c", f"{own}\nCOMP_LINE={shlex.quote(line)}\n{given}"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.split() == ["orders", "orders-copy"]
-    expected = 'topics list --names --timeout 3 -b localhost:1 --context prod -X "a=b"'
-    assert asked.read_text().strip() == expected
+def test_a_shell_completes(tab: Tab) -> None:
+    lines = {
+        "pykafka ch": ["checkpoint"],
+        "pykafka checkpoint re": ["rewind"],
+        "pykafka lag --fail": ["--fail-above"],
+        "pykafka lag --output js": ["json"],
+        "pykafka completion z": ["zsh"],
+        "pykafka checkpoint show che": ["checkpoints"],
+        "pykafka write orders --from-file ord": ["orders.tsv"],
+        "pykafka peek orders --properties ord": ["orders.tsv"],
+        "pykafka peek or": ["orders", "orders-copy"],
+        "pykafka peek -b localhost:1 or": ["orders", "orders-copy"],
+        "pykafka peek orders --context pr": ["prod"],
+        "pykafka context show st": ["staging"],
+    }
+    assert {line: tab.completions(line) for line in lines} == lines
 
 
-def test_zsh_has_a_script_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["completion", "zsh"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("#compdef pykafka")
-    assert "_pykafka_topics() {" in printed
+def test_topics_are_those_of_the_brokers_of_the_line(tab: Tab) -> None:
+    """The command is asked with the options that say how to connect, unquoted."""
+    line = """pykafka peek -b localhost:1 --partition 0 --context prod -X 'a="b c"' or"""
+    assert tab.completions(line) == ["orders", "orders-copy"]
+    assert tab.asked() == [
+        *("topics", "list", "--names", "--timeout", "3"),
+        *("-b", "localhost:1", "--context", "prod", "-X", 'a="b c"'),
+    ]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_the_names_of_topics_and_contexts_are_asked_for(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What can be checked without the shell."""
+    script = script_for(shell, capsys)
+    assert script.startswith("#compdef pykafka" if shell == "zsh" else "# AUTOMATICALLY GENERATED")
+    for function in ("_pykafka_topics", "_pykafka_contexts"):
+        assert f"{function}() {{" in script
+        assert script.count(function) > 1
 
 
 def test_without_the_extra(

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from kafka_protocol.errors import BrokerConnectionError, KafkaConfigError
-from kafka_spark_source.cli.connection import connected, options_of, read_properties
+from kafka_spark_source.cli.connection import (
+    ClientOptions,
+    connected,
+    options_of,
+    read_properties,
+)
 from kafka_spark_source.cli.parsers.connection import add_connection
 from kafka_spark_source.testing import state
 from tests.fakes.skipping_time import sleeps_take_no_time
@@ -27,10 +33,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def options(*arguments: str) -> dict[str, str]:
+def given(*arguments: str) -> ClientOptions:
     parser = argparse.ArgumentParser()
     add_connection(parser)
     return options_of(parser.parse_args(arguments))
+
+
+def options(*arguments: str) -> Mapping[str, str]:
+    return given(*arguments).by_name
 
 
 def test_the_command_line_goes_before_files_and_those_before_contexts(home: Path) -> None:
@@ -124,8 +134,23 @@ def test_an_error_says_where_the_address_is_from(
     monkeypatch.setenv("PYKAFKA_BOOTSTRAP_SERVERS", closed)
     assert refused().endswith("\nbootstrap.servers is from $PYKAFKA_BOOTSTRAP_SERVERS.")
     (home / "prod.properties").write_text(f"bootstrap.servers={closed}\n")
-    assert refused("--context", "prod").endswith(f"is from {home / 'prod.properties'}.")
+    file = home / "prod.properties"
+    assert refused("--context", "prod").endswith(f"is from the context prod ({file}).")
+    assert refused("--properties", str(file)).endswith(f"is from --properties ({file}).")
     assert "bootstrap.servers is from" not in refused("--context", "prod", "-b", closed)
+
+
+def test_each_place_of_an_address_has_a_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = home / "prod.properties"
+    file.write_text("bootstrap.servers=a:1\n")
+    monkeypatch.setenv("PYKAFKA_BOOTSTRAP_SERVERS", "e:1")
+    assert given().source_of_servers == "$PYKAFKA_BOOTSTRAP_SERVERS"
+    monkeypatch.setenv("PYKAFKA_CONTEXT", "prod")
+    assert given("-X", "client.id=x").source_of_servers == f"the context prod ({file})"
+    in_file = ["--properties", str(file)]
+    assert given(*in_file).source_of_servers == f"--properties ({file})"
+    assert given(*in_file, "-X", "kafka.bootstrap.servers=x:1").source_of_servers == "-X"
+    assert given(*in_file, "-X", "bootstrap.servers=x:1", "-b", "b:1").source_of_servers == "-b"
 
 
 def test_no_servers() -> None:

@@ -76,6 +76,8 @@ def test_contexts_are_listed(
     assert heading.split() == ["context", "in", "use", "bootstrap", "servers", "file"]
     assert first.split() == ["kafka-1", "-", str(home / "kafka-1.properties")]
     assert second.split()[:3] == ["prod", "yes", "a:1,b:2"]
+    assert cli.main(["context", "list", "--names"]) == 0
+    assert capsys.readouterr().out == "kafka-1\nprod\n"
 
 
 def test_a_broken_file_hides_no_other(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

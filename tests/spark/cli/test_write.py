@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from kafka_protocol.client.cluster.rights import Operation
 from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import Header, Record, decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
+from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.protocol.records.batches import batch_of
 from tests.times import shorten
@@ -155,6 +158,19 @@ def test_what_is_refused_before_a_line_is_read(
         assert reason in capsys.readouterr().err
     assert sys.stdin.buffer.read() == b"one\n"
     assert not cluster.asked(ProduceRequest)
+
+
+def test_a_right_that_is_missing(
+    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Brokers that tell rights have DESCRIBE among them; the others do not forbid."""
+    pipe(b"one\n")
+    cluster.spoil(MetadataRequest, faults.granting(1 << Operation.DESCRIBE))
+    assert cli.main(to) == 1
+    assert "the principal lacks the right WRITE" in capsys.readouterr().err
+    cluster.spoil(MetadataRequest, faults.granting(1 << Operation.READ))
+    assert cli.main(to) == 0
+    assert [each.value for each in written(cluster)] == [b"one"]
 
 
 def test_a_broker_that_refuses(

@@ -21,10 +21,16 @@ SECOND = TopicPartition("orders", 1)
 
 
 def write_batch(
-    folder: Path, number: int, *sources: str, version: str = "v1", is_committed: bool = True
+    folder: Path,
+    number: int,
+    *sources: str,
+    version: str = "v1",
+    is_committed: bool = True,
+    planned_at_ms: int = 1000,
 ) -> None:
-    """A micro-batch as Spark logs it."""
-    metadata = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1000 + number, "conf": {}})
+    """A micro-batch as Spark logs it, `number` ms after a time."""
+    planned_ms = planned_at_ms + number
+    metadata = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": planned_ms, "conf": {}})
     for name, lines in (("offsets", [version, metadata, *sources]), ("commits", ["v1", "{}"])):
         if name == "offsets" or is_committed:
             (folder / name).mkdir(exist_ok=True)

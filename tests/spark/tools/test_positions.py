@@ -6,10 +6,11 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.errors import BrokerError, KafkaConfigError
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import Ago, BeforeLatest, Bound, Timestamp
-from kafka_spark_source.tools.positions import locate, parse_position, partitions_of
+from kafka_spark_source.tools.positions import locate, locate_all, parse_position, partitions_of
 from tests.fakes.cluster import ScriptedCluster
 from tests.times import shorten
 
@@ -64,6 +65,21 @@ def test_offsets_stay_within_the_log(text: str, expected: tuple[int, int]) -> No
         client.close()
     offsets = {partition: each.offset for partition, each in found.items()}
     assert offsets == dict(zip(partitions, expected, strict=True))
+
+
+def test_several_positions_need_both_ends_of_a_log_once() -> None:
+    with ScriptedCluster() as cluster:
+        cluster.add_topic("t")
+        cluster.append(FIRST, *[b"x"] * 5)
+        client = cluster.client()
+        bounds = [parse_position(each) for each in ("1", "latest-1", "2999-01-01")]
+        found = locate_all(client, [FIRST], bounds, Deadline.after(30_000))
+        client.close()
+        asked = cluster.asked(ListOffsetsRequest)
+    assert [each[FIRST].offset for each in found] == [1, 4, 5]
+    times = [request.topics[0].partitions[0].timestamp for _, request, _ in asked]
+    assert sorted(times)[:2] == [EARLIEST, LATEST]
+    assert len(times) == 3
 
 
 def test_a_topic_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode
-from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.schema import VersionRange
 from kafka_spark_source.writing.driver_check import check_write
 from tests.fakes import faults
@@ -34,14 +34,6 @@ def config(cluster: ScriptedCluster) -> ClientConfig:
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session of Spark's with a local folder."""
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-
-
-def grant(cluster: ScriptedCluster, bits: int) -> None:
-    def change(response: MetadataResponse) -> None:
-        for topic in response.topics:
-            topic.topic_authorized_operations = bits
-
-    cluster.spoil(MetadataRequest, faults.changed(change))
 
 
 def test_a_topic_that_is_there(cluster: ScriptedCluster) -> None:
@@ -72,14 +64,18 @@ def test_a_broker_that_creates_topics_is_asked_to(cluster: ScriptedCluster) -> N
     assert "new" in cluster.topics
 
 
-@pytest.mark.parametrize("bits", [WRITE | DESCRIBE, 0, -(2**31)], ids=["granted", "none", "untold"])
+@pytest.mark.parametrize(
+    "bits",
+    [WRITE | DESCRIBE, READ, 0, -(2**31)],
+    ids=["granted", "without DESCRIBE", "none", "untold"],
+)
 def test_rights_that_do_not_forbid(cluster: ScriptedCluster, bits: int) -> None:
-    grant(cluster, bits)
+    cluster.spoil(MetadataRequest, faults.granting(bits))
     check_write(config(cluster), "t")
 
 
 def test_a_right_that_is_missing(cluster: ScriptedCluster) -> None:
-    grant(cluster, READ | DESCRIBE)
+    cluster.spoil(MetadataRequest, faults.granting(READ | DESCRIBE))
     with pytest.raises(BrokerError, match="lacks the right WRITE") as caught:
         check_write(config(cluster), "t")
     assert caught.value.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED

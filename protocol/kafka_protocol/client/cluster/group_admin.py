@@ -6,7 +6,8 @@ a group by one API only, so both are asked.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from kafka_protocol import primitives as p
 from kafka_protocol.client.broker.broker import Broker, SentRequest
@@ -154,10 +155,8 @@ def delete_group(cluster: Cluster, group_id: str, deadline: Deadline) -> None:
     def delete(coordinator: Broker) -> None:
         response = coordinator.request(request, DeleteGroupsResponse, deadline)
         context = f"DeleteGroups of {group_id!r} to {coordinator}"
-        codes = {each.group_id: each for each in response.results}
-        if group_id not in codes:
-            raise OutOfStepError(f"{context}: the response lacks the group")
-        _check(codes[group_id].error_code, context, codes[group_id].error_message)
+        deleted = _described(response.results, group_id, context)
+        _check(deleted.error_code, context, deleted.error_message)
 
     with_coordinator(cluster, (GROUP, group_id), delete, deadline, _retry(cluster, deadline))
 
@@ -198,32 +197,25 @@ def _describe_consumers(
     request = ConsumerGroupDescribeRequest(group_ids=[group_id])
     response = coordinator.request(request, ConsumerGroupDescribeResponse, deadline)
     context = f"ConsumerGroupDescribe of {group_id!r} to {coordinator}"
-    groups = {each.group_id: each for each in response.groups}
-    if group_id not in groups:
-        raise OutOfStepError(f"{context}: the response lacks the group")
-    group = groups[group_id]
+    group = _described(response.groups, group_id, context)
     if group.error_code in _NOT_OF_CONSUMER_PROTOCOL:
         return None
     _check(group.error_code, context, group.error_message)
-    members = tuple(
-        Member(
-            each.member_id,
+    members = [
+        _member(
+            each,
             each.instance_id,
-            each.client_id,
-            each.client_host,
-            tuple(
-                sorted(
-                    TopicPartition(topic.topic_name, number)
-                    for topic in each.assignment.topic_partitions
-                    for number in topic.partitions
-                )
+            (
+                TopicPartition(topic.topic_name, number)
+                for topic in each.assignment.topic_partitions
+                for number in topic.partitions
             ),
         )
         for each in group.members
-    )
+    ]
     assignor = group.assignor_name or None
     return DescribedGroup(
-        group_id, CONSUMER, group.group_state, assignor, coordinator.node_id, members
+        group_id, CONSUMER, group.group_state, assignor, coordinator.node_id, tuple(members)
     )
 
 
@@ -234,32 +226,62 @@ def _describe_classic(
     request = DescribeGroupsRequest(groups=[group_id])
     response = coordinator.request(request, DescribeGroupsResponse, deadline)
     context = f"DescribeGroups of {group_id!r} to {coordinator}"
-    groups = {each.group_id: each for each in response.groups}
-    if group_id not in groups:
-        raise OutOfStepError(f"{context}: the response lacks the group")
-    group = groups[group_id]
+    group = _described(response.groups, group_id, context)
     # A group that is not there is "Dead" below v6 (KIP-1043).
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND or group.group_state == _DEAD:
         return None
     _check(group.error_code, context, group.error_message)
     are_consumers = group.protocol_type == _CONSUMERS
-    members = tuple(
-        Member(
-            each.member_id,
+    members = [
+        _member(
+            each,
             each.group_instance_id,
-            each.client_id,
-            each.client_host,
             _assigned(each.member_assignment, each.member_id) if are_consumers else None,
         )
         for each in group.members
-    )
+    ]
     assignor = group.protocol_data or None
     return DescribedGroup(
-        group_id, CLASSIC, group.group_state, assignor, coordinator.node_id, members
+        group_id, CLASSIC, group.group_state, assignor, coordinator.node_id, tuple(members)
     )
 
 
-def _assigned(data: bytes | memoryview, member_id: str) -> tuple[TopicPartition, ...] | None:
+class _HasGroupId(Protocol):
+    group_id: str
+
+
+G = TypeVar("G", bound=_HasGroupId)
+
+
+def _described(groups: Iterable[G], group_id: str, context: str) -> G:
+    """The group in the response to a request for it alone."""
+    for each in groups:
+        if each.group_id == group_id:
+            return each
+    raise OutOfStepError(f"{context}: the response lacks the group")
+
+
+class _HasClient(Protocol):
+    """What members of both protocols have in a response."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+
+
+def _member(
+    described: _HasClient, instance_id: str | None, partitions: Iterable[TopicPartition] | None
+) -> Member:
+    return Member(
+        described.member_id,
+        instance_id,
+        described.client_id,
+        described.client_host,
+        None if partitions is None else tuple(sorted(partitions)),
+    )
+
+
+def _assigned(data: bytes | memoryview, member_id: str) -> list[TopicPartition] | None:
     """The partitions in Kafka's ConsumerProtocolAssignment; None during a rebalance.
 
     All versions begin alike: a version, topics with their partitions. Later fields are not needed.
@@ -279,7 +301,7 @@ def _assigned(data: bytes | memoryview, member_id: str) -> tuple[TopicPartition,
                 partitions.append(TopicPartition(topic or "", number))
     except DecodeError as error:
         raise DecodeError(f"the assignment of the group's member {member_id!r}: {error}") from error
-    return tuple(sorted(partitions))
+    return partitions
 
 
 def _check(code: int, context: str, message: str | None) -> None:

@@ -12,13 +12,12 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.coordinators import with_coordinator
-from kafka_protocol.errors import BrokerError
+from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import VersionRange
 
-_NOT_TOLD: Final = -(2**31)
 _METADATA_WITH_RIGHTS: Final = 8
 _GROUPS_WITH_RIGHTS: Final = 3
 # From v6 on a group without members is an error (KIP-1043).
@@ -58,6 +57,21 @@ def topic_rights(cluster: Cluster, topic: str, deadline: Deadline) -> frozenset[
     return None
 
 
+def check_may_write(cluster: Cluster, topic: str, deadline: Deadline) -> None:
+    """Check that the principal may write to a topic, as far as brokers tell.
+
+    Raises:
+        BrokerError: It may not.
+        KafkaError: As from `topic_rights`.
+    """
+    rights = topic_rights(cluster, topic, deadline)
+    if rights is not None and Operation.WRITE not in rights:
+        raise BrokerError(
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            f"Cannot write to topic {topic!r}, on which the principal lacks the right WRITE",
+        )
+
+
 def group_rights(cluster: Cluster, group: str, deadline: Deadline) -> frozenset[Operation] | None:
     """The operations on a consumer group that the principal may do; None if brokers do not tell.
 
@@ -85,6 +99,8 @@ def group_rights(cluster: Cluster, group: str, deadline: Deadline) -> frozenset[
 
 
 def _operations(bits: int) -> frozenset[Operation] | None:
-    if bits == _NOT_TOLD:
+    # Brokers describe only to principals with DESCRIBE, which READ and WRITE imply. One that leaves
+    # it out does not tell rights: Kafka sends -2**31 then.
+    if not bits >> Operation.DESCRIBE & 1:
         return None
     return frozenset(each for each in Operation if bits >> each & 1)
