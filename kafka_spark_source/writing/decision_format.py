@@ -57,7 +57,7 @@ def transactions_of(writes: Iterable[TaskWrite]) -> dict[Transaction, TaskWrite]
 
 
 class CommitLogError(KafkaError):
-    """The commit log, or a decision in it, cannot be relied on."""
+    """The commit log cannot be used, or a decision in it cannot be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
