@@ -1,4 +1,4 @@
-"""Functions for columns with payloads of Avro and Protobuf, of any DataFrame.
+"""Functions for columns of Avro and Protobuf payloads, in any DataFrame.
 
     from kafka_spark_source.functions import from_avro
 

@@ -1,4 +1,4 @@
-"""`apply_changes`: one MERGE for each micro-batch of changes, and what is before it."""
+"""`apply_changes`: the checks before it, and one MERGE for each micro-batch of changes."""
 
 from __future__ import annotations
 

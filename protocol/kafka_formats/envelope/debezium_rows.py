@@ -1,4 +1,4 @@
-"""Decoded events and keys -> rows: a column for each column of the table, and what happened to it.
+"""Decoded events and keys -> rows: the table's columns, and the columns about the change.
 
 A delete's row has the columns of its key from the key of the record, whether the database told them
 or not. Tombstones, and events that are about no single row, are left out and counted.

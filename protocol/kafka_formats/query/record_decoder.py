@@ -1,4 +1,4 @@
-"""Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
+"""Records with keys and values as bytes -> decoded records; broken payloads by `mode`.
 
 The columns are as in `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
 `_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
