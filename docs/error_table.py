@@ -12,8 +12,8 @@ CONDITIONS: Final = {
     "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": (
         "Offsets of the read are not in the log: retention or DeleteRecords removed them, or an "
         "unclean leader election truncated the log.",
-        "Read from `earliest`, or set `failOnDataLoss=false` to continue with the records that are left. Raise "
-        "the topic's retention if a query is often that far behind.",
+        "Read from `earliest`, or set `failOnDataLoss=false` to continue with the records that are "
+        "left. Raise the topic's retention if a query is often that far behind.",
     ),
     "KAFKA_DATA_LOSS.PARTITIONS_DELETED": (
         "A topic or partition of the read was deleted, or the topic was created again.",
@@ -77,7 +77,8 @@ CONDITIONS: Final = {
         "Start the query again: [schema evolution](schema-evolution.md).",
     ),
     "KAFKA_SCHEMA_INCOMPATIBLE": (
-        "As for `KAFKA_SCHEMA_EVOLVED`, but the newer version cannot be read into the query's columns.",
+        "As for `KAFKA_SCHEMA_EVOLVED`, but the newer version cannot be read into the query's "
+        "columns.",
         "Start the query again if its sink takes the types of that version.",
     ),
     "KAFKA_NULL_TOPIC_IN_DATA": (
