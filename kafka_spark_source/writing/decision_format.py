@@ -144,7 +144,7 @@ class DecisionHead(NamedTuple):
             raise _no_decision(where, error) from None
         writes = [*self.writes, *writes]
         if len(writes) != self.tasks:
-            raise CommitLogError(f"{where} is of {self.tasks} tasks, and {len(writes)} were found")
+            raise CommitLogError(f"{where} has {self.tasks} tasks, but {len(writes)} were found")
         return Decision(self.driver_transaction, self.micro_batch, tuple(writes))
 
 

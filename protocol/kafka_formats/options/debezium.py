@@ -41,7 +41,7 @@ def _parse_placeholder(name: str, text: str) -> bytes:
     if not placeholder:
         raise KafkaConfigError(
             f"Option '{name}' is empty, so that every empty value would be missing: set it to "
-            "that of the connector."
+            "the connector's value."
         )
     return placeholder
 
