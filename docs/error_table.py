@@ -12,11 +12,11 @@ CONDITIONS: Final = {
     "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": (
         "Offsets of the read are not in the log: retention or DeleteRecords removed them, or an "
         "unclean leader election truncated the log.",
-        "Read from `earliest`, or set `failOnDataLoss=false` to continue with what is left. Raise "
-        "the topic's retention if a query is often that far behind.",
+        "Read from `earliest`, or set `failOnDataLoss=false` to continue with the records that are "
+        "left. Raise the topic's retention if a query is often that far behind.",
     ),
     "KAFKA_DATA_LOSS.PARTITIONS_DELETED": (
-        "A topic or partition that was read before is deleted, or the topic was created again.",
+        "A topic or partition of the read was deleted, or the topic was created again.",
         "Start with a new checkpoint: [operations](operations.md"
         "#it-fails-after-a-topic-was-created-again). With `failOnDataLoss=false` the query "
         "continues.",
@@ -37,7 +37,7 @@ CONDITIONS: Final = {
         "Check the topic, and start the query again.",
     ),
     "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO": (
-        "The first records of a new partition are gone before the query saw it.",
+        "The first records of a new partition were deleted before the query read it.",
         "Set `failOnDataLoss=false` to start at the first record that is left; use a shorter "
         "trigger.",
     ),
@@ -68,8 +68,8 @@ CONDITIONS: Final = {
         "Name every partition, and no others.",
     ),
     "KAFKA_TOPIC_OFFSET_DOES_NOT_MATCH_ASSIGNED": (
-        "The JSON of an option with offsets names a topic that is not read.",
-        "Take the topic out of the option.",
+        "The JSON of an option with offsets names a topic that the query does not read.",
+        "Remove the topic from the option.",
     ),
     "KAFKA_SCHEMA_EVOLVED": (
         "A payload has a newer version of its subject, with fields that the query's columns lack, "
@@ -77,7 +77,8 @@ CONDITIONS: Final = {
         "Start the query again: [schema evolution](schema-evolution.md).",
     ),
     "KAFKA_SCHEMA_INCOMPATIBLE": (
-        "As before, but the newer version cannot be read into the query's columns.",
+        "As for `KAFKA_SCHEMA_EVOLVED`, but the newer version cannot be read into the query's "
+        "columns.",
         "Start the query again if its sink takes the types of that version.",
     ),
     "KAFKA_NULL_TOPIC_IN_DATA": (
@@ -85,12 +86,12 @@ CONDITIONS: Final = {
         "Set the option `topic`, or fill the column `topic`.",
     ),
     "KAFKA_UPSERT_NULL_KEY": (
-        "A record has no key, and `envelope=upsert` has one row for each key.",
-        "Set `upsert.nullKeys=keep` to read null as a key like others, or read the topic without "
+        "A record has no key, and `envelope=upsert` needs one: it has one row for each key.",
+        "Set `upsert.nullKeys=keep` to treat null as a key, or read the topic without "
         "the envelope.",
     ),
     "KAFKA_MALFORMED_RECORD_TIMESTAMP": (
         "A record has a timestamp that Spark's microseconds cannot hold.",
-        "Leave the column `timestamp` out with `.schema(...)`, or start behind the record.",
+        "Leave the column `timestamp` out with `.schema(...)`, or start after the record.",
     ),
 }

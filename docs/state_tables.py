@@ -16,21 +16,21 @@ def state_tables() -> str:
     return f"""
 ### A topic of a read
 
-`client/consumer/topic_watch.py`: what a response says about the topic, and the state that follows.
+`client/consumer/topic_watch.py`: the next state, by the statement of a response about the topic.
 
 {_transitions(topic_watch.NEXT, topic_watch.Event)}
 {_beliefs()}
 
 ### The position of a read
 
-`client/consumer/fetch_position.py`: a loss is believed when a second response confirms it.
-A dash is for what must not happen.
+`client/consumer/fetch_position.py`: the read believes a loss when a second response confirms it.
+A dash marks an event that must not happen in the state.
 
 {_transitions(fetch_position.NEXT, fetch_position.Event)}
 ### A task of an exactly-once write
 
-`writing/claimed_prefix.py`: what a task does, by the micro-batch of the last
-decision and by its records there.
+`writing/claimed_prefix.py`: the action of a task, by the micro-batch of the last decision and the
+task's records in it.
 
 {_transitions(claimed_prefix.ACTIONS, claimed_prefix.Records)}"""
 

@@ -16,7 +16,7 @@ from kafka_protocol.columnar.table import write_table
 from kafka_protocol.columnar.topic import read_topic
 
 parser = arguments(__doc__)
-parser.add_argument("--topic", help="what to read; default: orders-arrow, where it writes first")
+parser.add_argument("--topic", help="the topic to read; by default it writes orders-arrow first")
 options = start_servers(parser.parse_args())
 kafka = {"bootstrap.servers": options.servers}
 topic = options.topic or "orders-arrow"

@@ -1,10 +1,10 @@
-"""A database's tables in Delta: its changes, as Debezium writes them to Kafka, applied by a stream.
+"""Tables of a database in Delta: a stream applies the changes that Debezium writes to Kafka.
 
-python examples/change_data.py  # writes some changes, and shows the table that they make
+python examples/change_data.py  # writes some changes, and shows their table
 python examples/change_data.py --servers localhost:9092 --folder /data/shop --schemas schemas.json
 
 `schemas.json` has the columns of each table: {"customers": "id int, name string"}. The jars of
-Delta come from Maven Central, or from a folder: `--jars`. `make demo-cdc` runs it beside a real
+Delta come from Maven Central, or from a folder (`--jars`). `make demo-cdc` runs this with a real
 PostgreSQL and Debezium, and kills it now and then.
 """
 
@@ -23,7 +23,7 @@ from kafka_spark_source.changes import apply_changes
 
 DELTA = {"4.1": "io.delta:delta-spark_4.1_2.13:4.3.0", "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0"}
 KEYS = {"customers": ["id"], "products": ["sku"], "orders": ["customer", "number"]}
-# The key decides about the partition, which keeps the changes of a row in order.
+# The key decides the partition, which keeps the changes of a row in order.
 SAMPLE = [
     ('{"id": 1}', {"op": "c", "before": None, "after": {"id": 1, "name": "ann"}}),
     ('{"id": 2}', {"op": "c", "before": None, "after": {"id": 2, "name": "bob"}}),

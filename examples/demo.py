@@ -1,4 +1,4 @@
-"""The main job, from nothing: a real broker, order events written with Spark, read back, checked.
+"""Starts a real broker, writes order events with Spark, reads them back and checks them.
 
 `make demo` runs it. It starts Apache Kafka from Maven's jars, which the first run downloads, and
 stops everything that it started. With `--servers` it makes a topic on your brokers.

@@ -2,7 +2,7 @@
 
 `make demo-stream` runs it. Orders arrive in waves in six partitions of unequal load. A streaming
 query reads a limited number in each batch, so it falls behind on every crest and catches up after
-it. At the end it must have read everything. The demo stops everything that it started. With
+it. At the end it must have read all orders. The demo stops everything that it started. With
 `--servers` it makes a topic on your brokers.
 """
 

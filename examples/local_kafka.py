@@ -1,4 +1,4 @@
-"""What each example does first: its arguments, and a broker for those who name none.
+"""The first steps of each example: it parses arguments, and starts a broker if none is named.
 
     options = start_servers(arguments(__doc__).parse_args())
     options.servers, options.registry  # the user's, or local ones, which end with the example
@@ -32,7 +32,7 @@ atexit.register(_local.close)
 
 
 def arguments(documentation: str, *, registry: bool = False) -> argparse.ArgumentParser:
-    """The options of all examples; `registry` adds that of a schema registry."""
+    """The options of all examples; `registry` adds the option for a schema registry."""
     parser = argparse.ArgumentParser(
         description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -47,8 +47,8 @@ def arguments(documentation: str, *, registry: bool = False) -> argparse.Argumen
 def start_servers(
     options: argparse.Namespace, on_progress: Callable[[str], None] = print
 ) -> argparse.Namespace:
-    """The options with addresses: servers that are not named are started. It may take seconds."""
-    # Not before _explain is in place.
+    """The options with addresses. Starts the servers that are not named, which may take seconds."""
+    # Imported here, because _explain must be in place.
     from kafka_spark_source.testing import (  # noqa: PLC0415
         CONVENIENT,
         KafkaCluster,

@@ -1,4 +1,4 @@
-"""Orders as rows of Avro: written, read in part, and broken ones set aside. No jar, no UDF.
+"""Writes orders in Avro, reads some of their fields, and sets broken records aside.
 
 python examples/orders_avro.py
 python examples/orders_avro.py --servers localhost:9092 --registry http://127.0.0.1:8081/apis/ccompat/v7
@@ -22,11 +22,11 @@ orders = spark.createDataFrame(
 to = {**kafka, **avro, "topic": "orders-avro", "auto.register.schemas": "true"}
 orders.selectExpr("struct(*) AS value").write.format("pykafka").options(**to).mode("append").save()
 
-# Something that is no order, as it happens.
+# A broken record: it is not an order.
 text = spark.createDataFrame([("not an order",)], "value string")
 text.write.format("pykafka").options(**kafka, topic="orders-avro").mode("append").save()
 
-# Dead letters: the payload as it came, with its headers, in another topic.
+# Dead letters: the unchanged payload, with its headers, in another topic.
 everything = (
     spark.read.format("pykafka")
     .options(**kafka, **avro, subscribe="orders-avro", mode="PERMISSIVE", includeHeaders="true")
@@ -38,7 +38,7 @@ broken.select("partition", "offset", "_error").show(truncate=False)
 letters = broken.selectExpr("key", "_raw AS value", "headers")
 letters.write.format("pykafka").options(**kafka, topic="orders-dead").mode("append").save()
 
-# Three of the fields: nothing else is decoded, and nothing else leaves the executors.
+# Only two fields and the offset: no other field is decoded or leaves the executors.
 some = (
     spark.read.format("pykafka")
     .options(**kafka, **avro, subscribe="orders-avro", mode="DROPMALFORMED")

@@ -1,4 +1,4 @@
-"""The declarative pipeline of `pipeline/`: writes orders, runs it once, shows what it wrote.
+"""Writes orders, runs the declarative pipeline of `pipeline/` once, and shows its output.
 
 python examples/run_pipeline.py
 python examples/run_pipeline.py --servers localhost:9092
@@ -29,7 +29,7 @@ kafka = {"bootstrap.servers": options.servers}
 orders = pa.table({"key": ["ann", "bob", "cid"], "value": ["7", "100", "250"]})
 write_table(orders, kafka, topic="orders")
 
-# In a folder of its own: each run reads the topic from its beginning.
+# Each run has a folder of its own, so it reads the topic from the beginning.
 folder = Path(tempfile.mkdtemp()) / "pipeline"
 shutil.copytree(PIPELINE, folder)
 spec = folder / "spark-pipeline.yml"

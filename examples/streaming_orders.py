@@ -7,11 +7,11 @@ An order: {"order_id": 7, "item": "pears", "quantity": 2, "event_time": "2026-01
 Each window of an item is written once, when it is complete. Orders that arrive more than ten
 minutes late are dropped. Two queries read the topic, and continue when the job is started again:
 
-- Into Kafka, the topic `orders-sales`, with item and window as the key; read it with
+- One writes the topic `orders-sales`, with item and window as the key; read it with
   isolation.level=read_committed.
-- Into files, `shop/sales`.
+- The other writes files, in `shop/sales`.
 
-Nothing is lost or duplicated, however the job ended.
+No order is lost or counted twice, however the job ends.
 """
 
 from __future__ import annotations

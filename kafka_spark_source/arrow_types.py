@@ -1,4 +1,4 @@
-"""Spark's types <-> Arrow types, with the parts that can be null.
+"""Spark's types <-> Arrow types, with nullability.
 
 PySpark's own conversion differs by release, and forgets which items of lists and maps can be null.
 """

@@ -1,12 +1,12 @@
-"""Functions for columns with payloads of Avro and Protobuf, of any DataFrame.
+"""Functions for columns of Avro and Protobuf payloads, in any DataFrame.
 
     from kafka_spark_source.functions import from_avro
 
     df.select(from_avro("value", subject="orders-value", schemaRegistryAddress="http://..."))
 
-Names and arguments are as on Databricks. They are Arrow UDFs, which PySpark has since 4.1;
-`functions_40` has them for 4.0. Where rows come from `format("pykafka")`, its option
-`value.format` does the same with less work.
+Names and arguments are as on Databricks. The functions are Arrow UDFs, which PySpark has since 4.1;
+`functions_40` has them for 4.0. For rows of `format("pykafka")`, its option `value.format` does the
+same with less work.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def from_avro(
         data: A column of binary.
         jsonFormatSchema: The schema to read as: its text, a file on the driver, or `id:7`. Without
             it, the latest version of the subject.
-        options: `mode`, FAILFAST (default) or PERMISSIVE, which gives null for a broken payload;
+        options: `mode`, FAILFAST (default) or PERMISSIVE, which returns null for a broken payload;
             and the registry's options, with `schema.registry.` before their names.
         subject: The registry's subject.
-        schemaRegistryAddress: With it, payloads have an id of Confluent's before them; without,
-            all payloads have the schema that is given.
+        schemaRegistryAddress: With it, each payload begins with Confluent's schema id; without it,
+            all payloads have the given schema.
 
     Raises:
         KafkaError: A schema cannot be found, or an option cannot be used.
@@ -117,8 +117,8 @@ def from_protobuf(  # noqa: PLR0913 - as Databricks has them, and from_avro
             `schema.registry.protobuf.name` in place of arguments.
         binaryDescriptorSet: A `FileDescriptorSet` in place of its file.
         subject: The registry's subject.
-        schemaRegistryAddress: With it, payloads have an id and a message index of Confluent's
-            before them; without, all payloads have the message that is given.
+        schemaRegistryAddress: With it, each payload begins with Confluent's schema id and message
+            index; without it, all payloads have the given message.
 
     Raises:
         KafkaError: A schema or a message cannot be found, or an option cannot be used.

@@ -1,6 +1,6 @@
-"""The log lines on stderr of a process without a configuration of logging: each names pykafka.
+"""Log lines on stderr, each with pykafka's name, where a process has not configured logging.
 
-Python workers of Spark have none, and their lines stand between Spark's own.
+Spark's Python workers configure none, and their lines appear among Spark's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The data source on Sail, a Spark Connect server without a JVM. Sail finds it by an entry point.
 
-Sail's schemas are Arrow's, and it compares each batch with the schema that it handed over. It does
-not number tasks, and a Python data source gets no streams. Tried with pysail 0.7.2.
+Sail's schemas are Arrow's, and it compares each batch with the schema of the source. It does not
+number tasks, and does not run streams of Python data sources. Tested with pysail 0.7.2.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def source_schema(
     """The columns of a read, all nullable.
 
     Args:
-        include_headers: Whether there is the column `headers`.
-        include_topic_id: Whether there is the column `topicId`.
+        include_headers: Whether the column `headers` exists.
+        include_topic_id: Whether the column `topicId` exists.
         formats: The types of columns that formats change or add.
     """
     columns = [*_COLUMNS]

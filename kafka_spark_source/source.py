@@ -1,9 +1,9 @@
 """The data source: its name, its schema, its readers and writers. Begin reading here.
 
 Spark calls these methods in a Python worker of the driver. Options are checked at `load()` and
-`save()`, before a query starts and before any request is sent. Each method imports the room that it
-needs: Spark loads this module in several new processes before a first query, and most of them only
-look for the name and the schema.
+`save()`, before a query starts and before any request is sent. Each method imports the package
+that it needs: Spark loads this module in several new processes before a first query, and most of
+them only look for the name and the schema.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class KafkaDataSource(DataSource):
     Schema: `key binary, value binary, topic string, partition int, offset long,
     timestamp timestamp, timestampType int`, and with `includeHeaders`
     `headers array<struct<key:string,value:binary>>`, with an envelope or `includeTopicId`
-    `topicId string`. A user's schema is a projection: any of these
-    columns, in any order. Other columns are not decoded.
+    `topicId string`. A user's schema is a projection: any of these columns, in any order. Other
+    columns are not decoded.
 
     Options: docs/options.md lists them; names, defaults and meanings are as in Spark's own
     Kafka connector.

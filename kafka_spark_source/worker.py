@@ -1,4 +1,4 @@
-"""Settings of the Python workers of Spark, and what the driver's ones know of their session."""
+"""Settings of Spark's Python workers, and what the driver's workers know about their session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`apply_changes`: one MERGE for each micro-batch of changes, and what is before it."""
+"""`apply_changes`: the checks before it, and one MERGE for each micro-batch of changes."""
 
 from __future__ import annotations
 
@@ -44,22 +44,23 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
     """The function for `foreachBatch` that applies changes to a table of Delta or Iceberg.
 
     Each micro-batch is one MERGE, so it is applied as a whole or not at all. A change is applied
-    if it is newer than the row: one that comes again, alone or with a whole range of offsets,
-    changes nothing. The target keeps the sequence of each row in `_sequence`, and of a deleted row
-    the keys, with `_tombstone` true: query `WHERE _tombstone IS NOT TRUE`, or a view of that.
+    if it is newer than the row. A change that is repeated, alone or with a whole range of offsets,
+    has no effect. The target keeps the sequence of each row in `_sequence`. It keeps the keys of a
+    deleted row, with `_tombstone` true: query `WHERE _tombstone IS NOT TRUE`, or such a view.
 
-    The rows are as the option `envelope` gives them, or any rows with a column `op` (c, u, r: a
-    row, d: a delete). A column that the database did not send (`_unavailable`) keeps its value.
+    The rows come from a read with the option `envelope`, or are any rows with a column `op` (c, u,
+    r: a row, d: a delete). A column that the database did not send (`_unavailable`) keeps its
+    value.
 
     Args:
-        target: The name of the table, or its path, which has a slash. It must be there, with the
-            columns of the key.
+        target: The name of the table, or its path, which has a slash. The table must exist, with
+            the columns of the key.
         keys: The columns that identify a row. None of them may be null.
         sequence_by: Expressions of SQL that order the changes of a key, the first one first. By
             default the offset: then all changes of a key must be in one partition, as Kafka has
             them until partitions are added.
-        topic_ids: After a topic was deleted and created again: the ids that it had and has, the
-            oldest first. The changes of a newer topic are then newer, whatever their offsets.
+        topic_ids: After a topic was deleted and created again: its ids so far, the oldest first.
+            The changes of a newer topic are then newer, whatever their offsets.
         delete: A condition of SQL that is true for a delete, by default `op = 'd'`.
         columns: The columns of the rows that the table gets, with the keys. By default all but
             the columns of the envelope and of Kafka.
@@ -69,8 +70,8 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
             is the database's (`source.ts_ms`), else Debezium's (`ts_ms`), else the record's.
         tombstones: Keep the keys of deleted rows. Without them a delete removes the row, and an
             older change that comes again brings it back until its delete comes again, too.
-        prefix: What the read puts before the names of columns that are not the table's: the value
-            of its option `debezium.prefix`.
+        prefix: The value of the read's option `debezium.prefix`, which is before the names of
+            columns that are not the table's.
 
     Raises:
         KafkaConfigError: An argument is wrong.

@@ -19,7 +19,7 @@ MOVED: Final = (
 )
 RECREATED: Final = (
     "the topic was deleted and created again, or is another one: offsets do not tell which change "
-    "is newer. If the new topic has the newer one, give `topic_ids`: all of its ids, the oldest "
+    "is newer. If the new topic has the newer changes, give `topic_ids`: all its ids, the oldest "
     "first. The ids are "
 )
 

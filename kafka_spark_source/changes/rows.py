@@ -216,7 +216,7 @@ def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
     op = arguments.prefix + _OP
     if op not in rows.columns:
         raise ChangeError(
-            f"the rows have no column {op}, which tells deletes: read the topic with the option "
+            f"the rows have no column {op}, which marks deletes: read the topic with the option "
             "envelope, or give `delete`, a condition such as \"kind = 'deleted'\""
         )
     others = ", ".join(text(each) for each in _OPERATIONS if each != _DELETE)
@@ -228,7 +228,7 @@ def _no_operation(arguments: Arguments) -> str:
     if arguments.delete is not None:
         return "`delete` is null, neither true nor false"
     return (
-        f"op is not one of {', '.join(_OPERATIONS)}: leave such events out before, e.g. truncates"
+        f"op is not one of {', '.join(_OPERATIONS)}: filter other events out before, e.g. truncates"
     )
 
 
@@ -246,7 +246,7 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
     missing = [each for each in position.values() if each not in rows.columns]
     if missing:
         raise ChangeError(
-            f"the rows have no column {', '.join(missing)}, which tells the order of changes: keep "
+            f"the rows have no column {', '.join(missing)}, which gives the order of changes: keep "
             "topic, partition, offset and topicId (option includeTopicId), or give `sequence_by`"
         )
     return F.struct(*(_column(given).alias(name) for name, given in position.items()))

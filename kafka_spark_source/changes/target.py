@@ -1,4 +1,4 @@
-"""The target: a table of Delta or Iceberg, by name or by path, and what it must have."""
+"""The target, a table of Delta or Iceberg by name or by path: checks, and columns that it lacks."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ LAG_SECONDS: Final = LagGauge(
 LOST_RECORDS: Final = LagGauge(
     name="pykafka_lost_records",
     unit=Unit.RECORDS,
-    help="Records that retention took unread.",
+    help="Records that retention removed unread.",
     of_logs=lambda lag: lag.lost,
 )
 CONSUMED_OFFSET: Final = LagGauge(

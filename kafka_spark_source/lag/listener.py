@@ -1,6 +1,6 @@
 """`LagListener`: Spark's progress reports -> lags, log lines and gauges.
 
-Works for every source that reports Kafka's offsets, so also for Spark's own connector.
+Works for every source that reports Kafka's offsets, also for Spark's own connector.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class LagListener(StreamingQueryListener):
     writes the Prometheus file if there is one. Between two reports the numbers do not change. A
     query that ends is removed. Other sources are ignored.
 
-    The format `pykafka` needs PySpark 4.2 or newer: earlier versions do not ask a Python source for
-    its latest offsets. A warning is logged once.
+    With the format `pykafka` it needs PySpark 4.2 or newer: earlier versions do not ask a Python
+    source for its latest offsets. A warning says so once.
 
     Args:
         prometheus_file: A file for the textfile collector of node_exporter, such as

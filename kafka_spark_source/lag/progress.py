@@ -1,6 +1,6 @@
 """The lag in Spark's progress reports: offsets read and latest offsets, as their texts give them.
 
-Never connects to a broker, and knows no class of Spark's.
+Never connects to a broker, and uses no class of Spark's.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class PartitionLag(NamedTuple):
         consumed_offset: The first offset that the query has not read.
         latest_offset: The end of the log when the batch was planned: the high watermark, or the
             last stable offset if the query reads committed records only.
-        behind_ms: How long ago the first unread record was written, by the ends of the log in the
-            reports so far; 0 if all records are read. None without reports.
+        behind_ms: The age of the first unread record in ms, estimated from the ends of the log in
+            the reports so far; 0 if all records are read. None without reports.
     """
 
     topic: str

@@ -27,7 +27,7 @@ Listed: TypeAlias = Mapping[TopicPartition, Mapping[int, int]]
 
 
 class MissingPartitionsError(KafkaConfigError):
-    """Assigned partitions do not exist."""
+    """Partitions in the option `assign` do not exist."""
 
     def __init__(self, partitions: Collection[TopicPartition]) -> None:
         self.partitions = tuple(sorted(partitions))

@@ -144,7 +144,7 @@ def _check_side(side: _Side, position: Position, assigned: Collection[TopicParti
         raise KafkaConfigError(
             "[KAFKA_TOPIC_OFFSET_DOES_NOT_MATCH_ASSIGNED] Topics specified for Kafka "
             f"{side.noun} offsets have no partition that is assigned: "
-            f"{', '.join(sorted(unassigned))}. Take them out of the option."
+            f"{', '.join(sorted(unassigned))}. Remove them from the option."
         )
     expected = {tp for tp in assigned if tp.topic not in topics}
     if named != expected:

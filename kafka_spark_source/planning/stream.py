@@ -116,7 +116,7 @@ class LogSnapshot(NamedTuple):
 
 
 class AvailableNowError(KafkaError):
-    """Records that existed when a query with Trigger.AvailableNow began are gone.
+    """Records are gone that existed when a query with Trigger.AvailableNow began.
 
     Raised even if failOnDataLoss is false: such a query must read exactly these records, or fail.
     """

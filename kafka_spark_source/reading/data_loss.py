@@ -30,7 +30,9 @@ def refusal(loss: Loss, *, fail_on_data_loss: bool) -> Loss | None:
     """The loss, if it ends the query; else None, and it is logged as a warning."""
     if fail_on_data_loss:
         return loss
-    _log.warning("%s Going on without them, since failOnDataLoss is false.", loss.reason)
+    _log.warning(
+        "%s The read continues without them, because failOnDataLoss is false.", loss.reason
+    )
     return None
 
 

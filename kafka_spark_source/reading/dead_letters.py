@@ -62,13 +62,13 @@ class DeadLetters:
                 writer.add([rows], producer)
         except KafkaError as error:
             raise KafkaError(
-                f"{broken[0]}. It is not left out, as the topic {self.topic!r} of the option "
-                f"deadLetterTopic cannot be written: {error}"
+                f"{broken[0]}. The record is not left out, because the topic {self.topic!r} of the "
+                f"option deadLetterTopic cannot be written: {error}"
             ) from error
         _log.warning(
-            "%d records that cannot be decoded are in the topic %s now. The first: %s.",
-            len(broken),
+            "Records that cannot be decoded, written to the topic %s: %d. The first: %s.",
             self.topic,
+            len(broken),
             broken[0],
         )
 

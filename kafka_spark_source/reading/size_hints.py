@@ -1,4 +1,4 @@
-"""Hints for a plan about ranges: leaders, and how large records are.
+"""Hints for planning: the leaders of partitions, and the sizes of their records.
 
 Requests a sample of each topic. Only an estimate: nothing fails without it. No arithmetic on ranges
 belongs here: that is `planning.coalescing`.

@@ -55,8 +55,8 @@ class GroupCommits:
         except KafkaError as error:
             self._pause = Deadline.after(_PAUSE_AFTER_FAILURE_MS)
             _log.warning(
-                "The query goes on, but its progress cannot be committed to the group %s. The next "
-                "attempt is in %d s: %s",
+                "The query continues, but its progress cannot be committed to the group %s. The "
+                "next attempt is in %d s: %s",
                 self._group_id,
                 _PAUSE_AFTER_FAILURE_MS // 1_000,
                 error,

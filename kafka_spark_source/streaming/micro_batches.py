@@ -47,9 +47,10 @@ _log = logging.getLogger(__name__)
 
 # The checkpoint does not say which connector wrote it.
 _RUN_AGAIN = (
-    "The first micro-batch is run again. It reads nothing where the start is 'latest' or relative, "
-    "as pykafka logs such a micro-batch. Had Spark's own connector logged it, its records would be "
-    "left out: let that connector finish its first micro-batch before a query moves."
+    "Spark runs the first micro-batch again. Where the start is 'latest' or relative, it reads no "
+    "records, because pykafka logs such a first micro-batch without any. If Spark's own connector "
+    "logged it, its records are left out: let that connector finish its first micro-batch before "
+    "you move a query."
 )
 
 

@@ -90,9 +90,9 @@ def check_pinnable(starting: Position) -> None:
     if any(isinstance(bound, _RELATIVE) for bound in bounds_of(starting)):
         raise KafkaConfigError(
             "A stream keeps a start such as '-10m', 'latest-100' or 'group' in its checkpoint by "
-            "an empty first micro-batch. With Trigger.Once no other one follows, and below PySpark "
-            "4.2 this cannot be known. Use Trigger.AvailableNow with PySpark 4.2 or newer, or set "
-            "startingTimestamp instead."
+            "an empty first micro-batch. With Trigger.Once no second one follows, and before "
+            "PySpark 4.2 a source cannot detect that trigger. Use Trigger.AvailableNow with "
+            "PySpark 4.2 or newer, or set startingTimestamp instead."
         )
 
 

@@ -1,6 +1,7 @@
-"""The files of a checkpoint: local, and wherever `pyarrow.fs` reads: s3, gs, abfs, hdfs.
+"""The files of a checkpoint, local or in a file system of `pyarrow.fs`: s3, gs, abfs, hdfs.
 
-No meaning of any file but `metadata` here. Source: Spark's `HDFSMetadataLog` and `StreamMetadata`.
+Only the contents of `metadata` are parsed here. Source: Spark's `HDFSMetadataLog` and
+`StreamMetadata`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checkpoint of a query, read as files: the offsets of each micro-batch, and which ended.
+"""The checkpoint of a query, read as files: the offsets of each micro-batch, and whether it ended.
 
 Nothing is written here: that is `rewind`; `planning.offsets_json` parses the offsets. Source:
 Spark's `OffsetSeqLog` (versions 1 and 2) and `CommitLog`.

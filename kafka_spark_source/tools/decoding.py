@@ -1,4 +1,4 @@
-"""Decodes keys and values of records for people to look at: texts of JSON, and reasons.
+"""Keys and values of records -> JSON texts for people, or the reasons why they cannot be decoded.
 
 The options are those of a job. A broken payload never ends it, whatever the option `mode` says.
 """

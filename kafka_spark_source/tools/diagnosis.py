@@ -1,4 +1,4 @@
-"""Why a job cannot read or write: each step from here to its records, until one is bad.
+"""Why a job cannot read or write: each step from here to its records, until one fails.
 
 Nothing is changed, but for a new producer id, and an entry for a transactional id of the
 diagnosis's own, if the job needs them.

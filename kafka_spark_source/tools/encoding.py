@@ -1,4 +1,4 @@
-"""Records of lines -> the columns to write, with their documents of JSON as payloads of a format.
+"""Records parsed from lines -> columns to write, with JSON documents encoded in a format.
 
 The inverse of `decoding`. JSON has no types of its own, so the schema gives them.
 """

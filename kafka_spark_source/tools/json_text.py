@@ -1,4 +1,4 @@
-"""Documents of JSON by their texts: which texts are one, and the texts of an object's members.
+"""JSON as text: which texts are documents, and the texts of an object's members.
 
 Numbers keep all their digits then. Pure.
 """

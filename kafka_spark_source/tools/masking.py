@@ -1,4 +1,4 @@
-"""The options of a client as they may be shown to others: without secrets."""
+"""The options of a client without their secrets, to show to others."""
 
 from __future__ import annotations
 

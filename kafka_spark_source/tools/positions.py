@@ -1,4 +1,4 @@
-"""Positions as operators write them, and the offsets that they are in a topic.
+"""Positions as operators write them -> offsets in a topic.
 
 `earliest`, `latest`, `latest-20` (offsets before the end), `-10m` (the last ten minutes; also ms,
 s, h, d), a time such as `2026-11-01T00:00Z`, or an offset.

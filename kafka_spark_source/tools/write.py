@@ -1,4 +1,4 @@
-"""Lines of a stream to a topic: read as they arrive, and acknowledged before the next are read."""
+"""Writes lines to a topic as they arrive: they are acknowledged before the next are read."""
 
 from __future__ import annotations
 

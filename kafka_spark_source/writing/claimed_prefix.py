@@ -19,11 +19,11 @@ from kafka_spark_source.writing.delivery import TaskAttempt
 class Decided(Enum):
     """The micro-batch of the last decision, seen from the one that a task writes."""
 
-    NONE = "there is none"
-    ANOTHER_QUERY = "it is of another query"
-    EARLIER = "it is an earlier one"
-    THIS = "it is this one"
-    LATER = "it is a later one"
+    NONE = "there is no decision"
+    ANOTHER_QUERY = "a micro-batch of another query"
+    EARLIER = "an earlier micro-batch"
+    THIS = "the micro-batch of the task"
+    LATER = "a later micro-batch"
 
 
 class Records(Enum):
@@ -37,7 +37,7 @@ class Action(Enum):
     """The action of a task."""
 
     WRITE = "write"
-    SKIP = "nothing: its records are there"
+    SKIP = "write nothing: its records are there"
 
 
 ACTIONS: Final[Mapping[Decided, Mapping[Records, Action]]] = {

@@ -109,8 +109,8 @@ class CommitLog:
         heads = [each for each in records.get(self._key, []) if each.offset == logged.last_offset]
         if not heads:
             raise CommitLogError(
-                f"{self._where} should be at offset {logged.last_offset}, and is not there: was "
-                "the topic written by something else, or did an unclean leader election cut it?"
+                f"{self._where} should be at offset {logged.last_offset}, and is not there: "
+                "another program wrote to the topic, or an unclean leader election truncated it"
             )
         head = DecisionHead.from_json(heads[0].value or b"", self._where)
         parts = [records.get(part_key(self._identity.prefix, n), []) for n in range(head.parts)]
@@ -163,7 +163,7 @@ class CommitLog:
             with shared_producer(self._cluster.config) as producer:
                 self._write(producer, SNAPSHOT_KEY, snapshot.to_json())
         except KafkaError as error:
-            _log.info("No snapshot of the commit log %s: %s", self._partition, error)
+            _log.info("Cannot write a snapshot of the commit log %s: %s", self._partition, error)
 
     def _write(self, producer: Producer, key: bytes, value: bytes) -> None:
         # Imported late: an import of this module must not load Arrow.

@@ -86,7 +86,7 @@ def _check(config: ClientConfig, topic: str) -> None:
         policy = topic_config(cluster, topic, "cleanup.policy", deadline)
         max_bytes = topic_config(cluster, topic, "max.message.bytes", deadline)
     except (BrokerError, UnsupportedVersionError) as error:
-        _log.warning("Topic %r must be compacted. Whether it is, is not known: %s", topic, error)
+        _log.warning("Topic %r must be compacted; its configuration is not known: %s", topic, error)
         return
     if policy != "compact":
         raise CommitLogError(

@@ -57,7 +57,7 @@ def transactions_of(writes: Iterable[TaskWrite]) -> dict[Transaction, TaskWrite]
 
 
 class CommitLogError(KafkaError):
-    """The commit log, or a decision in it, cannot be relied on."""
+    """The commit log cannot be used, or a decision in it cannot be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class DecisionHead(NamedTuple):
             raise _no_decision(where, error) from None
         writes = [*self.writes, *writes]
         if len(writes) != self.tasks:
-            raise CommitLogError(f"{where} is of {self.tasks} tasks, and {len(writes)} were found")
+            raise CommitLogError(f"{where} has {self.tasks} tasks, but {len(writes)} were found")
         return Decision(self.driver_transaction, self.micro_batch, tuple(writes))
 
 

@@ -220,11 +220,11 @@ def _completed(writes: Sequence[TaskWrite], decisions: CommitLog) -> tuple[TaskW
     counts = {write.partition: write.records for write in writes}
     if counts != {partition: write.records for partition, write in before.items()}:
         raise CommitLogError(
-            "A part of the micro-batch was committed by the run before, another part was rolled "
-            "back after kafka.transaction.timeout.ms, and the tasks of this run do not have the "
-            "rows that they had then, so the rest cannot be told apart. Run it with the options, "
-            "the configuration and the code of the run before; what is not deterministic in the "
-            "query (rand(), repartition without columns) makes this impossible"
+            "The previous run committed a part of the micro-batch, and brokers rolled back another "
+            "part after kafka.transaction.timeout.ms. The tasks of this run do not have the same "
+            "rows, so the missing rows are not known. Run the query with the options, the "
+            "configuration and the code of the previous run. This is impossible if the query is "
+            "not deterministic (rand(), repartition without columns)"
         )
     return tuple(write if write.transaction else before[write.partition] for write in writes)
 
@@ -296,17 +296,17 @@ def _was_committed(config: ClientConfig, write: TaskWrite, decision: Decision) -
         )
     except OutcomeUnknownError as error:
         if decision.micro_batch is None:  # nothing writes the rows of a batch query again
-            _log.warning("%s was decided, but whether %s: %s", _named(decision), what, error)
+            _log.warning("%s was decided; unknown whether %s: %s", _named(decision), what, error)
             return True
         raise CommitLogError(
-            f"{_named(decision)} is decided, but whether {what} cannot be found out: {error}. "
-            "Check the topic for them. With another transactionalIdPrefix the query goes on, and "
-            "writes the micro-batch again, so that its committed records are in the topic twice"
+            f"{_named(decision)} is decided, and it is unknown whether {what}: {error}. Check the "
+            "topic for them. With another transactionalIdPrefix the query continues and writes the "
+            "micro-batch again, so committed records are then in the topic twice"
         ) from error
     except KafkaError as error:
         raise CommitLogError(
-            f"{_named(decision)} is decided, but whether {what} cannot be read now: {error}. Start "
-            "the query again"
+            f"{_named(decision)} is decided, but brokers cannot tell now whether {what}: {error}. "
+            "Start the query again"
         ) from error
 
 

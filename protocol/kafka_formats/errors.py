@@ -31,11 +31,11 @@ def about(path: str, reason: str) -> str:
 
 
 class FormatError(KafkaError):
-    """The base class."""
+    """The base of all exceptions about payloads, schemas and registries."""
 
 
 class SchemaError(FormatError):
-    """A schema is invalid, or has something that is not supported, or two do not fit each other."""
+    """A schema is invalid or uses an unsupported feature, or two schemas do not fit each other."""
 
 
 class UnknownSchemaError(SchemaError):
@@ -43,7 +43,7 @@ class UnknownSchemaError(SchemaError):
 
 
 class RegistryError(FormatError):
-    """A schema registry cannot be reached, refused a request, or returned nonsense.
+    """A schema registry cannot be reached, refused a request, or returned an invalid response.
 
     Names the subject or id, the URL, the status and what to do next. Contains no secret.
     """
@@ -54,11 +54,11 @@ class NotFoundError(RegistryError):
 
 
 class UnknownPathError(RegistryError):
-    """A 404 that does not say what is missing: there may be no registry at the path."""
+    """A 404 without a reason of the registry: there may be no registry at the path."""
 
 
 class PayloadError(FormatError):
-    """A payload does not have its schema.
+    """A payload does not fit its schema.
 
     Attributes:
         field: The path of the field in the schema, such as `lines.price`; empty for the whole.
@@ -76,11 +76,11 @@ class PayloadError(FormatError):
 
 
 class SchemaEvolvedError(FormatError):
-    """A record has a newer schema than the columns of the query, which is asked to stop then."""
+    """A record has a newer schema than the columns of the query, whose option says to stop then."""
 
 
 class MalformedRecordError(FormatError):
-    """A record has a key or a value that cannot be decoded, and the mode is FAILFAST."""
+    """A key or value of a record cannot be decoded, and the mode is FAILFAST."""
 
 
 class NullKeyError(FormatError):
@@ -88,4 +88,4 @@ class NullKeyError(FormatError):
 
 
 class SpillError(FormatError):
-    """Rows that do not fit in memory cannot be kept in a temporary file."""
+    """Rows that do not fit in memory cannot be written to a temporary file."""

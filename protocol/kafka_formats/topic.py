@@ -6,8 +6,7 @@
     reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"}, formats)
     orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
 
-`kafka_protocol.columnar.topic` fetches the records; here schemas are found, and
-payloads decoded.
+`kafka_protocol.columnar.topic` fetches the records; this module finds schemas and decodes payloads.
 """
 
 from __future__ import annotations
@@ -82,31 +81,30 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
 ) -> pa.RecordBatchReader | raw.TopicReader:
     """Read a range of a topic, partition by partition, each in offset order, and decode it.
 
-    Schemas are found now. The reader asks the registry only for schemas of payloads that it
-    does not know.
+    This call finds schemas. The reader asks the registry only for unknown schemas of payloads.
 
     Args:
-        topic: The topic's name, or those of several.
+        topic: The topic's name, or the names of several.
         kafka: Kafka's options, for example `bootstrap.servers`; see `ClientConfig`.
         formats: The options of formats of the Spark source: `value.format`, `key.format`,
             `value.schema`, `schema.registry.url`, `mode` and so on, in any case; and of envelopes:
-            with `envelope` as `upsert` the read has the newest record of each key, as `debezium`
-            the rows of a table that changed.
+            `envelope=upsert` reads the newest record of each key, `envelope=debezium` the changed
+            rows of a table.
         start: The first record to read.
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, with `envelope` `op`, and with `mode=PERMISSIVE`
             `_error`, `_raw` and `_raw_key`, in the wanted order; by default all. Other columns are
-            not decoded. With `envelope=debezium` also those of the table, and of changes.
-        types: Column -> the type to read it as. A column with a format may be a struct with some
-            of the fields, of which no others are decoded; by default it has the type of the schema.
-            JSON without a schema needs it, with `envelope=debezium` for the columns of the table. A
+            not decoded. With `envelope=debezium` also the columns of the table and of changes.
+        types: Column -> the type to read it as. For a column with a format, a struct with some
+            of the fields decodes only these; by default it has the type of the schema. Required
+            for JSON without a schema, with `envelope=debezium` for the columns of the table. A
             column without a format may have one of `RAW_TYPES` of
             `kafka_formats.payload.raw_columns`: text has the bytes of the payload, and with the
-            option `mode` other bytes than UTF-8 are broken.
-        progress: Is called after each Fetch with the offsets that are read, and all of the range.
+            option `mode` bytes that are not UTF-8 are broken.
+        progress: Called after a Fetch with the number of offsets read so far, and of all.
         group_id: A consumer group, as for `kafka_protocol.columnar.topic.read_topic`.
-        follow: Whether to go on with records that are written later.
+        follow: Whether to continue with later records.
 
     Returns:
         A reader of Arrow batches, for one pass, without empty ones; a `TopicReader` with a group or
@@ -114,7 +112,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
 
     Raises:
         KafkaConfigError: An option, a column, a type or a position is wrong.
-        FormatError: A schema is invalid, or the registry lacks it or cannot be asked.
+        FormatError: A schema is invalid or not in the registry, or the registry cannot be reached.
         BrokerError: The topic or a partition does not exist, or reading is not permitted.
         KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
         MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.

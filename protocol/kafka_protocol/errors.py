@@ -221,7 +221,7 @@ ADVICE = {
     ),
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant the principal READ, WRITE or DESCRIBE on it",
     ErrorCode.INVALID_TIMESTAMP: (
-        "the topic's message.timestamp.before.max.ms or .after.max.ms rejects the record's time"
+        "the topic's message.timestamp.before.max.ms or .after.max.ms rejects its timestamp"
     ),
     ErrorCode.INVALID_RECORD: "for example, a compacted topic rejects records without a key",
 }
@@ -246,7 +246,7 @@ class EncodeError(KafkaError, ValueError):
 
 
 class UnsupportedVersionError(KafkaError):
-    """Client and broker have no common version of an API, or the broker lacks a feature."""
+    """Client and broker share no version of an API, or the broker lacks a feature."""
 
 
 class ProtocolError(KafkaError):
@@ -260,7 +260,7 @@ class OutOfStepError(ProtocolError):
 
 
 class DecodeError(ProtocolError):
-    """A message or a part of it is truncated, out of bounds, or not of its type."""
+    """A message or a part of it is truncated, out of bounds, or of another type."""
 
 
 class CorruptRecordError(ProtocolError):
@@ -297,14 +297,14 @@ class BrokerConnectionError(KafkaError):
 
 
 class MisroutedError(BrokerConnectionError):
-    """An address leads to another broker than metadata says (KIP-1242). Names both.
+    """An address leads to another broker than the one in metadata (KIP-1242). Names both.
 
     Retriable with metadata from a bootstrap server, as in Java.
     """
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
-    """A deadline passed. Names the request, the broker and the ms."""
+    """A deadline passed. Names the request, the broker and the time in ms."""
 
     retriable = True
 

@@ -264,7 +264,7 @@ def test_nothing_is_dropped_if_the_topic_cannot_be_written(
         rows.collect()
     message = str(raised.value)
     assert f"{topic}-0 at offset 1: the value: " in message
-    assert f"It is not left out, as the topic '{small}' of the option deadLetterTopic" in message
+    assert f"because the topic '{small}' of the option deadLetterTopic" in message
 
 
 # --- The loop of docs/schema-evolution.md, with a real registry, while a producer moves on --------

@@ -280,7 +280,7 @@ def test_fault_27_records_expire_between_plan_and_read(
     else:
         with caplog.at_level(logging.WARNING):
             assert fixed.rows() == rest
-        assert f"the log holds [{before}, 12). Going on without them" in caplog.text
+        assert f"the log holds [{before}, 12). The read continues without them" in caplog.text
     # A read from the earliest offset lost nothing.
     assert late.rows() == rest
 

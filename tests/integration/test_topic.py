@@ -413,7 +413,7 @@ def test_what_several_topics_cannot_have(make_topic: MakeTopic, options: dict[st
         read_topic(two, options, partitions=[0])
     with pytest.raises(KafkaConfigError, match="numbers of partitions are for one topic"):
         read_topic(two, options, start={0: 1})
-    with pytest.raises(KafkaConfigError, match="a read that follows has no end"):
+    with pytest.raises(KafkaConfigError, match="a read with follow has no end"):
         read_topic(two, options, end={0: 1}, follow=True)
     with pytest.raises(KafkaConfigError, match="there is no topic to read"):
         read_topic([], options)

@@ -272,7 +272,7 @@ class PayloadCursor:
 def _why_not(value: int, ratio: Ratio) -> str:
     if ratio.per == 1:
         return f"the time {value}, of {ratio.times:,} units of the reader, does not fit 64 bits"
-    return f"the time {value} has digits that the reader's unit, {ratio.per:,} times it, has not"
+    return f"the time {value} is not a multiple of {ratio.per:,}, which is the reader's unit"
 
 
 _NESTED: Final = (Again, Choice, Items, Struct)

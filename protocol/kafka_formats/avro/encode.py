@@ -65,7 +65,7 @@ def encode(schema: Schema, values: pa.Array) -> pa.BinaryArray:
 
 def _encode(schema: Schema, values: pa.Array, path: str) -> pa.BinaryArray:
     if values.null_count and kind_of(schema) not in {"union", "null"}:
-        raise PayloadError(path, f"a null is written as {kind_of(schema)}")
+        raise PayloadError(path, f"a null cannot be written as {kind_of(schema)}")
     return _ENCODERS[type(schema)](schema, values, path)
 
 
@@ -315,7 +315,7 @@ def _union(schema: Union, values: pa.Array, path: str) -> pa.BinaryArray:
     kinds = [kind_of(branch) for branch in schema.branches]
     members = members_of(schema)
     if values.null_count and "null" not in kinds:
-        raise PayloadError(path, "a null is written as a union without null")
+        raise PayloadError(path, "a null cannot be written as a union without null")
     number = np.full(len(values), kinds.index("null") if "null" in kinds else -1, dtype=np.int64)
     pieces = []
     columns = _members(members, schema, values, path) if members else [values]

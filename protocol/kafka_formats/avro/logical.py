@@ -1,4 +1,4 @@
-"""Logical types: what they annotate, and how a value written as one is read as another.
+"""Logical types: the types that they annotate, and how a value of one is read as another.
 
 Java's library and Spark's `from_avro` take what was written for a value of the reader's logical
 type: a timestamp in ms for one in us. Here it keeps its value, or is not read.

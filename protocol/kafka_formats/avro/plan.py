@@ -1,4 +1,4 @@
-"""The plan to read payloads of one schema as the type of another: a tree, made once for both.
+"""The plan to read payloads of one schema as the type of another: a tree, made once for the two.
 
 `resolve` makes it; `decode` and `decode_one` read with it. Types are as in Spark's `from_avro`.
 """

@@ -1,4 +1,4 @@
-"""The Arrow types of Avro's, as in Spark's `from_avro`.
+"""The Arrow types of Avro's types, as in Spark's `from_avro`.
 
 Source: Spark's `SchemaConverters.toSqlType`.
 """

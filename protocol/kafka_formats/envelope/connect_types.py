@@ -1,4 +1,4 @@
-"""The types of Spark's for semantic types of Kafka Connect and Debezium, in one table.
+"""Spark's types for the semantic types of Kafka Connect and Debezium, in one table.
 
 Timestamps of Debezium have no zone, but for `ZonedTimestamp`; nor have those of Connect, as
 Debezium writes them for columns without a zone. Times of a day and durations stay the numbers that

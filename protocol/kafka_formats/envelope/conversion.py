@@ -1,4 +1,4 @@
-"""The conversion of decoded payloads to other types, part by part; and where one does not convert.
+"""Converts decoded payloads to other types, part by part, and names a part that does not convert.
 
 Rows that do not convert are marked as broken payloads are, and the fault is found by the same way.
 """

@@ -1,4 +1,4 @@
-"""The columns of a read of changes: those of the table, and those about each change. Pure."""
+"""The columns of a read of changes: the table's, and more about each change. Pure."""
 
 from __future__ import annotations
 

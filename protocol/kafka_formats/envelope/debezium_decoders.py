@@ -1,4 +1,4 @@
-"""The decoders of the payloads of several schemas, as what a query wants of events and of keys.
+"""Decoders of payloads of several schemas -> the types that a query wants of events and keys.
 
 Knows no format: it gets decoders of payloads, and what schemas tell of Connect's semantic types.
 All of it is pickled with tasks.

@@ -1,4 +1,4 @@
-"""Values that a database did not give to Debezium, for which it wrote a placeholder.
+"""Debezium's placeholder for values that the database did not send.
 
 PostgreSQL does not log large (TOAST) values that an update leaves as they are; Oracle does not log
 LOBs. The placeholder has the type of the column: a text, its bytes, an array with it, and so on.

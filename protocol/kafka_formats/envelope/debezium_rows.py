@@ -1,4 +1,4 @@
-"""Decoded events and keys -> rows: a column for each column of the table, and what happened to it.
+"""Decoded events and keys -> rows: the table's columns, and the columns about the change.
 
 A delete's row has the columns of its key from the key of the record, whether the database told them
 or not. Tombstones, and events that are about no single row, are left out and counted.
@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 KEY: Final = "key"
 VALUE: Final = "value"
 _NO_KEY: Final = (
-    "the delete has neither before nor a key that is decoded, so it does not tell its row: set "
-    "key.format, or the table's REPLICA IDENTITY to FULL"
+    "the delete has neither before nor a decoded key, so its row is not known: set key.format, or "
+    "the table's REPLICA IDENTITY to FULL"
 )
 
 
@@ -108,12 +108,12 @@ class EventRows:
                 yield self._spread(kept)
         if others:
             _log.warning(
-                "%d events of truncated tables or messages were left out: the option "
+                "Events of truncated tables or messages that were left out: %d. The option "
                 "debezium.otherEvents keeps them.",
                 others,
             )
         if tombstones:
-            _log.info("%d tombstones were left out.", tombstones)
+            _log.info("Tombstones that were left out: %d.", tombstones)
 
     def _spread(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         value = fields_of(batch.column(VALUE))

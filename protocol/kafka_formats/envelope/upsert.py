@@ -86,8 +86,8 @@ class Upsert:
         topic, partition, offset = (batch.column(name)[row].as_py() for name in _PLACE)
         raise NullKeyError(
             f"[KAFKA_UPSERT_NULL_KEY] {topic}-{partition} at offset {offset}: the record has no "
-            "key, so it is not the row of one. Set the option upsert.nullKeys to keep to read null "
-            "as a key like others, or read the topic without envelope=upsert."
+            "key, and the read has one row for each key. Set the option upsert.nullKeys to keep to "
+            "read null as a key like others, or read the topic without envelope=upsert."
         )
 
     def _carried(self, batch: pa.RecordBatch, groups: pa.Array) -> pa.RecordBatch:

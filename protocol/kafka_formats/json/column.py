@@ -1,4 +1,4 @@
-"""A column of any type <-> one of texts, for callers that can pass on texts, but not all types.
+"""A column of any type <-> a column of texts, for callers that cannot pass on all types.
 
 Each text is an object with one field, `FIELD`; a null value is one without it.
 """

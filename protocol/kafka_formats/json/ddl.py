@@ -179,7 +179,7 @@ class _Parser:
                 scale = self._number()
             self._expect(")")
         if not 0 <= scale <= precision or not 1 <= precision <= 38:
-            raise self._error("a decimal has 1 to 38 digits, and a scale of no more")
+            raise self._error("a decimal has 1 to 38 digits, and a scale of at most that many")
         return pa.decimal128(precision, scale)
 
     def _field(self) -> pa.Field:
@@ -229,7 +229,7 @@ class _Parser:
 
     def _end(self) -> None:
         if self._next < len(self._tokens):
-            raise self._error(f"{self._tokens[self._next]!r} is too much")
+            raise self._error(f"{self._tokens[self._next]!r} is not expected here")
 
     def _error(self, reason: str) -> _DdlError:
         before = " ".join(self._tokens[max(0, self._next - 4) : self._next])

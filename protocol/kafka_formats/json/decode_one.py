@@ -258,7 +258,7 @@ def _timestamp(data_type: pa.TimestampType) -> Convert:
         if isinstance(value, int) and not isinstance(value, bool):
             # Seconds.
             if abs(value) > _MAX_SECONDS:
-                raise PayloadError("", "there is no such moment")
+                raise PayloadError("", "the time is out of range")
             return value * 1_000_000
         return text(value)
 

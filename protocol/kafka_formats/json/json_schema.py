@@ -1,4 +1,4 @@
-"""JSON Schemas as types: what each part of one is, looked at when it is wanted.
+"""JSON Schemas as types: each part is read when it is wanted.
 
 A value of several kinds, or of none that the schema describes, is read as a string: its JSON text.
 So nothing of a payload is lost because Spark has no type for it.

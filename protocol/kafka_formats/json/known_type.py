@@ -1,4 +1,4 @@
-"""What a schema knows of a type, a JSON Schema or a DDL alike: its shape, one level at a time."""
+"""The shape of a type, in a JSON Schema or a DDL alike, one level at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a JSON Schema says about the type of a value, of all its words and branches together.
+"""The type of a value by all keywords and branches of a JSON Schema together.
 
 `allOf` and `$ref` add to what a schema says; `anyOf`, `oneOf` and others have alternatives. The
 parts of objects and arrays are only collected, so that they are looked at when they are wanted.

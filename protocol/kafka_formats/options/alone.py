@@ -1,4 +1,4 @@
-"""Checks the options of a read without Spark: those of formats and of envelopes. Pure."""
+"""Checks the options of formats and envelopes for reads without Spark. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of `envelope=debezium`, and what it changes in the defaults of formats. Pure.
+"""The options of `envelope=debezium`, and the defaults of formats that it changes. Pure.
 
 Names and values are those of Debezium's connectors and of Connect's converter of JSON, where they
 have the option, too.
@@ -41,7 +41,7 @@ def _parse_placeholder(name: str, text: str) -> bytes:
     if not placeholder:
         raise KafkaConfigError(
             f"Option '{name}' is empty, so that every empty value would be missing: set it to "
-            "that of the connector."
+            "the connector's value."
         )
     return placeholder
 

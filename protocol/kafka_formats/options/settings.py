@@ -1,4 +1,4 @@
-"""The choices of a user: the format of payloads, their framing, and the fate of broken ones.
+"""The choices of a user: the format of payloads, their framing, and the mode for broken payloads.
 
 Neither numpy nor Arrow enters here: the driver reads options without them.
 """

@@ -1,4 +1,4 @@
-"""A column of payloads by itself -> a column of values, for functions of Spark.
+"""A single column of payloads -> a column of values, for functions of Spark.
 
 The modes are as in Spark's `from_avro`: a function cannot leave a row out.
 """

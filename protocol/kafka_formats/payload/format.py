@@ -1,4 +1,4 @@
-"""The tasks of a format with schemas and payloads: each has a class of `PayloadFormat`.
+"""`PayloadFormat`: the tasks of a format with schemas and payloads.
 
 Values only. Whatever is pickled with tasks is a decoder or an encoder, not the format.
 """

@@ -1,4 +1,4 @@
-"""A type that a user wants against what a schema has: the rules, and the errors if it does not fit.
+"""Compares a wanted type with a schema: the rules, and the errors if it does not fit.
 
 Each format walks its own schema, and asks here at each step.
 """

@@ -1,4 +1,4 @@
-"""Confluent's decimals: `confluent.type.Decimal`, and what the options of a field tell of it.
+"""Confluent's decimals: `confluent.type.Decimal`, and its precision and scale in a field's options.
 
 Source: `ProtobufData` and `DecimalUtils` of Confluent's converter. Its `precision` does not round
 values here, as in most of Confluent's clients; in Java it does if it is wrong.

@@ -1,4 +1,4 @@
-"""Reads the messages of many payloads at once, field by field, as `decode_parsed` does.
+"""Reads the messages of many payloads at once, field by field, with the results of `decode_parsed`.
 
 Messages that are unusual or damaged are only marked; the runtime of protobuf parses them.
 """

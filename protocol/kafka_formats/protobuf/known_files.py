@@ -1,4 +1,4 @@
-"""Files that registries have, though nobody registers them: of Confluent and of Apicurio.
+"""Files that registries have without a registration: Confluent's and Apicurio's.
 
 Schemas import them without a reference. The definitions follow the field numbers that Confluent and
 Apicurio document. The files of Google are modules of protobuf and googleapis-common-protos instead.

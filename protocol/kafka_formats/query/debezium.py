@@ -1,4 +1,4 @@
-"""A read of changes of a database: its columns, and the decoder by which tasks make rows of events.
+"""A read of a database's changes: its columns, and the decoder with which tasks fill them.
 
 `envelope` knows events, `read` the schemas of a query; here they meet.
 """

@@ -1,4 +1,4 @@
-"""A read: the types of its columns, and the decoder by which tasks make them of payloads."""
+"""A read: the types of its columns, and the decoder with which tasks fill them."""
 
 from __future__ import annotations
 

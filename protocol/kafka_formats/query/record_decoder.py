@@ -1,4 +1,4 @@
-"""Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
+"""Records with keys and values as bytes -> decoded records; broken payloads by `mode`.
 
 The columns are as in `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
 `_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
@@ -169,7 +169,7 @@ class _Run:
             if decoded.num_rows:
                 yield decoded
         if self._dropped:
-            _log.warning("%d records were dropped, as they could not be decoded.", self._dropped)
+            _log.warning("Dropped records that could not be decoded: %d.", self._dropped)
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The batch, in pieces if compressed payloads may become too large together."""
@@ -211,7 +211,7 @@ class _Run:
             first = _broken(batch, columns, int(np.argmax(is_broken)))
             raise MalformedRecordError(
                 f"[MALFORMED_MESSAGE] {first}. To get nulls instead, set the option "
-                "mode to PERMISSIVE; to leave such records out, to DROPMALFORMED; to keep them "
+                "mode to PERMISSIVE; to leave them out, to DROPMALFORMED; to keep such records "
                 "elsewhere, set deadLetterTopic."
             )
         return self._assembled(batch, {name: each.values for name, each in columns.items()})
@@ -232,7 +232,7 @@ class _Run:
 
     def _log_dropped(self, records: pa.RecordBatch, broken: Iterator[BrokenRecord]) -> None:
         if not self._dropped:
-            _log.warning("A record is dropped, as others may be: %s.", next(broken))
+            _log.warning("A record is dropped, and others may follow: %s.", next(broken))
         self._dropped += records.num_rows
 
     def permit(

@@ -1,4 +1,4 @@
-"""Records with keys and values as columns -> records with them as framed payloads."""
+"""Records with keys and values as columns -> records with framed payloads."""
 
 from __future__ import annotations
 

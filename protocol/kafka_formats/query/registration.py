@@ -1,4 +1,4 @@
-"""The id to write a schema with: its id in its subject, where it is looked up or registered.
+"""The id to write a schema with: looked up or registered in its subject.
 
 Imported schemas have subjects of their own, named as they are imported, as Confluent's serializers
 name them: a reader finds all of them by the one id.

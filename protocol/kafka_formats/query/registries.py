@@ -1,4 +1,4 @@
-"""The registries of a query: that of each framing."""
+"""The registries of a query, by framing."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class ColumnSchemas:
         if not name:
             raise KafkaConfigError(
                 f"The subject of the {payload.column}s follows from the name of their schema "
-                f"({payload.strategy.value}), and there is none: set {payload.column}.schema to a "
+                f"({payload.strategy.value}), and it has no name: set {payload.column}.schema to a "
                 f"schema with a name, or {payload.column}.subject to the registry's subject."
             )
         return name

@@ -1,4 +1,4 @@
-"""The facts that this process has got from registries and that never change: kept for ever.
+"""Facts from registries that never change, kept as long as the process lives.
 
 Ids, GUIDs and versions never change their meaning, so the next task in a reused Python worker does
 not ask for them again. Configurations are the keys: one may see schemas that another may not.

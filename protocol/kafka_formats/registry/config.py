@@ -213,8 +213,8 @@ def _with_plain_urls(config: RegistryConfig) -> RegistryConfig:
         return _with_user_of_urls(config, infos)
     if infos != {None}:
         raise KafkaConfigError(
-            f"Option {_named('urls')} contains a user without effect, as other options say who "
-            "this client is: remove it, or them"
+            f"Option {_named('urls')} contains a user, but other options set the "
+            "credentials: remove the user, or these options"
         )
     return config
 

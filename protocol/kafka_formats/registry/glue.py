@@ -131,10 +131,10 @@ class GlueClient:
             raise _refusal(about, error.response.get("Error", {})) from error
         except (BotoCoreError, RuntimeError) as error:  # the last: credentials expired
             said = shown(str(error))
-            raise RegistryError(f"{about}: AWS Glue cannot be asked: {said}") from error
+            raise RegistryError(f"{about}: AWS Glue cannot be reached: {said}") from error
         except (AttributeError, TypeError, ValueError) as error:
             # botocore's parser expects what AWS Glue returns, and a proxy may return other JSON.
-            raise RegistryError(f"{about}: AWS Glue returns nonsense") from error
+            raise RegistryError(f"{about}: AWS Glue returns an invalid response") from error
         return response
 
 
@@ -142,7 +142,7 @@ def _refusal(about: str, error: Mapping[str, str]) -> RegistryError:
     code = str(error.get("Code"))
     said = shown(str(error.get("Message")))
     if code == "EntityNotFoundException":
-        return NotFoundError(f"{about}: AWS Glue has none: {said}")
+        return NotFoundError(f"{about}: AWS Glue does not have it: {said}")
     advice = _ADVICE.get(code, "")
     return RegistryError(f"{about}: AWS Glue refuses it: {shown(code)}: {said}{advice}")
 

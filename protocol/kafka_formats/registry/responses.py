@@ -108,7 +108,7 @@ def read_compatibility(value: Any) -> list[str]:
         return []
     messages = fields.get("messages")
     texts = [m for m in messages if isinstance(m, str)] if isinstance(messages, list) else []
-    return texts or ["the registry says that it is incompatible, and not why"]
+    return texts or ["the registry says that it is incompatible, without a reason"]
 
 
 def read_error(body: bytes) -> ErrorBody:
@@ -133,14 +133,14 @@ def _reference(value: Any) -> Reference:
 
 def _object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError("it is not a JSON object where one belongs")  # noqa: TRY004
+        raise ValueError("a part of it is not a JSON object")  # noqa: TRY004
     return value
 
 
 def _text(fields: Mapping[str, Any], key: str) -> str:
     value = fields.get(key)
     if not isinstance(value, str):
-        raise ValueError(f"it has no text as {key!r}")  # noqa: TRY004
+        raise ValueError(f"{key!r} is not a text")  # noqa: TRY004
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -150,5 +150,5 @@ def _text(fields: Mapping[str, Any], key: str) -> str:
 
 def _number(value: Any, key: str, lowest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= _MAX_INT:
-        raise ValueError(f"it has no number from {lowest} to {_MAX_INT} as {key!r}")
+        raise ValueError(f"{key!r} is not a number from {lowest} to {_MAX_INT}")
     return value

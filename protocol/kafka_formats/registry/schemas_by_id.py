@@ -1,4 +1,4 @@
-"""The schemas that payloads were written with: known ones, and others by their ids."""
+"""The schemas that payloads were written with, found by their ids."""
 
 from __future__ import annotations
 

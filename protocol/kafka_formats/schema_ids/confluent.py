@@ -68,8 +68,8 @@ def why_no_confluent_frame(payload: bytes) -> str:
         return why_unframed(payload)
     schema_id = int.from_bytes(payload[1:_ID_BYTES], "big")
     return (
-        f"it has no schema id: the bytes 1 to 4 are {schema_id}, and ids go to {_MAX_ID}; was it "
-        "written without a schema registry?"
+        f"it has no schema id: the bytes 1 to 4 are {schema_id}, but ids are at most "
+        f"{_MAX_ID}; was it written without a schema registry?"
     )
 
 

@@ -1,4 +1,4 @@
-"""The frames of Kafka Connect's converter of JSON: a schema and a payload in each document.
+"""The frames of Kafka Connect's JsonConverter: a schema and a payload in each document.
 
     {"schema":{"type":"struct","fields":[...]},"payload":{"id":1}}
 

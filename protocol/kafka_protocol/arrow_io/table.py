@@ -4,7 +4,7 @@
 
     write_table(orders, {"bootstrap.servers": "localhost:9092"}, topic="orders")
 
-At least once: after an error some rows are written.
+Delivery is at least once: after an error some rows are written.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def write_table(
     Args:
         data: A `pyarrow.Table` or `RecordBatchReader`, a data frame of pandas or Polars, a relation
             of DuckDB, or record batches. The column `value` is required; `key`, `topic`,
-            `partition`, `headers` and `timestamp` are written, too, and others are not. Keys and
+            `partition`, `headers` and `timestamp` are optional; other columns are ignored. Keys and
             values are strings or bytes. A timestamp without a zone is in UTC; a null means
             the time of writing.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
-        topic: The topic of all rows; None if the column `topic` names that of each.
+        topic: The topic of all rows; None if the column `topic` names the topic of each row.
         partitioner: The partition of rows without one, by a name of `PARTITIONERS`.
-        progress: Is called with the number of rows so far, as they are handed to the producer.
+        progress: Called with the number of rows handed to the producer so far.
 
     Returns:
         The number of records.

@@ -91,22 +91,22 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     group_id: str | None = None,
     follow: bool = False,
 ) -> pa.RecordBatchReader | TopicReader:
-    """Read a range of one topic or of several, partition by partition, each in offset order.
+    """Read a range of one or several topics, partition by partition, each in offset order.
 
     The first call of the reader fetches the first records. It keeps a few Fetch responses of
     `max.partition.fetch.bytes` in memory, for a range of any length.
 
     Args:
-        topic: The topic's name, or those of several.
+        topic: The topic's name, or the names of several.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
         start: The first record to read.
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
-        progress: Is called after a Fetch with the number of offsets that are read, and of all.
-        group_id: A consumer group. Partitions for which it has offsets start there, and the others
-            at `start`. `commit()` of the result moves the group on.
-        follow: Whether to go on with records that are written later, until `stop()` of the result.
+        progress: Called after a Fetch with the number of offsets read so far, and of all.
+        group_id: A consumer group. Partitions with offsets of the group start there, the others at
+            `start`. `commit()` of the result moves the group on.
+        follow: Whether to continue with later records, until `stop()` of the result.
 
     Returns:
         A reader of Arrow batches of about 4 MB, for one pass: a `TopicReader` with a group or with
@@ -150,7 +150,7 @@ def _check_range(
     if not names:
         raise KafkaConfigError("there is no topic to read: name one")
     if follow and end != "latest":
-        raise KafkaConfigError("a read that follows has no end: leave out end, or follow")
+        raise KafkaConfigError("a read with follow has no end: leave out end or follow")
     numbered = [each for each in (start, end) if isinstance(each, Mapping)]
     if len(names) > 1 and (partitions is not None or numbered):
         raise KafkaConfigError(
@@ -160,7 +160,7 @@ def _check_range(
 
 
 def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, int]:
-    """The topics that the principal may describe, by name, and how many partitions each has.
+    """The topics that the principal may describe, by name, with their numbers of partitions.
 
     Args:
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
@@ -189,8 +189,8 @@ def create_topic(
     Args:
         topic: The topic's name.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
-        partitions: How many it has; -1 for the brokers' default (Kafka 2.4 and newer).
-        replication_factor: How many brokers have each record; -1 as for `partitions`.
+        partitions: Their number; -1 for the brokers' default (Kafka 2.4 and newer).
+        replication_factor: The number of replicas; -1 as for `partitions`.
         configs: Kafka's configurations of topics, for example `retention.ms`.
 
     Raises:
@@ -210,13 +210,13 @@ def offsets_for_times(
     *,
     partitions: Collection[int] | None = None,
 ) -> dict[int, int]:
-    """The offset of the first record at or after a time, by partition; else its end.
+    """The offset of the first record at or after a time, by partition; without one, the log's end.
 
     Args:
         topic: The topic's name.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
         time: With a time zone.
-        partitions: The partitions to look at; by default all.
+        partitions: The partitions to search; by default all.
 
     Raises:
         KafkaConfigError: An option is wrong, or the time has no zone.

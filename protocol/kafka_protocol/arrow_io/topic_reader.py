@@ -1,7 +1,7 @@
-"""Reads of topics that know how far they came: for consumer groups, and for reads without an end.
+"""Reads of topics that know their positions: for consumer groups, and for reads without an end.
 
-Joins no group and knows no rebalancing: the offsets of a group are where a read starts, and where
-the next one does after `commit()`.
+Does not join groups: a read starts at the offsets of a group, and `commit()` moves them to where
+the next read starts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Reading:
         self._stopped.set()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The records, once. `positions` are behind the records that were given out before."""
+        """The records, once. `positions` are the offsets after the batches before."""
         ranges = [each for each in self._ranges if each.from_offset < each.until_offset]
         try:
             while True:
@@ -113,7 +113,7 @@ class Reading:
 
 
 class TopicReader:
-    """Batches of topics, for one pass, and where they end.
+    """Batches of topics, for one pass, and the positions after them.
 
     It is what `read_topic` returns for a group, or with `follow`. Arrow's C stream interface makes
     it an argument of Polars, DuckDB and pyarrow; `reader` is the same as a
@@ -160,14 +160,14 @@ class TopicReader:
     def positions(self) -> dict[TopicPartition, int]:
         """The next offset of each partition, after the batches that were taken and done with.
 
-        A batch is done with when the next one is asked for, or the end is reached.
+        A batch is done with when the next one is requested, or the end is reached.
         """
         return dict(self._reading.positions)
 
     def commit(self) -> None:
         """Commit the positions for the group: the next read of the group starts there.
 
-        Call it when what was read is stored. A read that ends before is repeated.
+        Call it when the rows are stored. A read that ends before `commit()` is repeated.
 
         Raises:
             KafkaConfigError: There is no group; or rows of an envelope are left, each of which may
@@ -188,7 +188,7 @@ class TopicReader:
                 commit_offsets(cluster, self._group_id, self._reading.positions, deadline)
 
     def stop(self) -> None:
-        """End a read with `follow` after the batches that are on their way, from any thread."""
+        """End a read with `follow` after the batches in flight. Any thread may call it."""
         self._reading.stop()
 
     def close(self) -> None:

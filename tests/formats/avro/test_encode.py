@@ -146,8 +146,12 @@ DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 2}
 @pytest.mark.parametrize(
     ("schema", "values", "reason"),
     [
-        ("int", pa.array([None], pa.int32()), "a null is written as int"),
-        (RECORD, pa.array([{"a": None}], pa.struct({"a": pa.int32()})), "^a: a null is written"),
+        ("int", pa.array([None], pa.int32()), "a null cannot be written as int"),
+        (
+            RECORD,
+            pa.array([{"a": None}], pa.struct({"a": pa.int32()})),
+            "^a: a null cannot be written",
+        ),
         (ENUM, pa.array(["B"]), "not a symbol of E"),
         (FIXED, pa.array([b"x"]), "does not have 2 bytes"),
         (DECIMAL, pa.array([Decimal(100)], pa.decimal128(5)), "does not fit 2 digits"),

@@ -88,8 +88,8 @@ def test_a_time_keeps_its_moment(
 @pytest.mark.parametrize(
     ("written", "as_", "number", "reason"),
     [
-        ("timestamp-nanos", "timestamp-micros", 1_001, "the time 1001 has digits"),
-        ("timestamp-nanos", "local-timestamp-millis", -1, "the time -1 has digits"),
+        ("timestamp-nanos", "timestamp-micros", 1_001, "the time 1001 is not a multiple"),
+        ("timestamp-nanos", "local-timestamp-millis", -1, "the time -1 is not a multiple"),
         ("timestamp-millis", "timestamp-micros", 2**62, "does not fit 64 bits"),
         ("timestamp-millis", "timestamp-nanos", -(10**13), "does not fit 64 bits"),
         ("date", "timestamp-micros", 2**31 - 1, "does not fit 64 bits"),

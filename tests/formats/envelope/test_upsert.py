@@ -112,9 +112,9 @@ def test_a_null_key_is_refused_with_its_place(before: int) -> None:
     with pytest.raises(NullKeyError) as caught:
         [*Upsert(NAMES, DROP).rows([batch_of(records)])]
     assert str(caught.value) == (
-        "[KAFKA_UPSERT_NULL_KEY] orders-7 at offset 99: the record has no key, so it is not the "
-        "row of one. Set the option upsert.nullKeys to keep to read null as a key like others, or "
-        "read the topic without envelope=upsert."
+        "[KAFKA_UPSERT_NULL_KEY] orders-7 at offset 99: the record has no key, and the read has "
+        "one row for each key. Set the option upsert.nullKeys to keep to read null as a key like "
+        "others, or read the topic without envelope=upsert."
     )
 
 

@@ -61,7 +61,7 @@ def test_all_options() -> None:
         (
             {**DEBEZIUM, "debezium.unavailable.value.placeholder": "hex:"},
             "Option 'debezium.unavailable.value.placeholder' is empty, so that every empty value "
-            "would be missing: set it to that of the connector.",
+            "would be missing: set it to the connector's value.",
         ),
     ],
 )

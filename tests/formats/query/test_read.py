@@ -202,7 +202,7 @@ def test_the_subject_follows_from_the_name_of_the_schema() -> None:
         decoder_of(1)
         assert len(fake.paths) == asked > 0
         error = config_error(formats(fake, by_name).columns)
-    assert "follows from the name of their schema (RecordNameStrategy), and there is none" in error
+    assert "follows from the name of their schema (RecordNameStrategy), and it has no name" in error
 
 
 def test_json_is_read_as_wanted_without_a_schema() -> None:

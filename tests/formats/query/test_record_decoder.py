@@ -155,8 +155,8 @@ def test_dropmalformed_leaves_records_out_and_counts_them(
             records([OLD]),
         )
     assert [row["offset"] for row in rows] == [40, 46, 40]
-    assert "A record is dropped, as others may be: orders-3 at offset 41: the value" in caplog.text
-    assert "6 records were dropped" in caplog.text
+    assert "and others may follow: orders-3 at offset 41: the value" in caplog.text
+    assert "could not be decoded: 6." in caplog.text
     assert caplog.text.count("A record is dropped") == 1
 
 

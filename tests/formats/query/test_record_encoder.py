@@ -62,7 +62,7 @@ def test_only_nulls_and_no_rows() -> None:
 
 
 def test_errors_name_the_column_and_the_field() -> None:
-    with pytest.raises(PayloadError, match=r"^value\.who: a null is written as string$"):
+    with pytest.raises(PayloadError, match=r"^value\.who: a null cannot be written as string$"):
         encoded(rows_of([{"id": 5, "who": None}]), (0, VALUE))
     rows = pa.RecordBatch.from_pydict({"value": pa.array([{"id": "x"}])})
     with pytest.raises(SchemaError, match=r"^column 'value': the column has no field 'who'$"):

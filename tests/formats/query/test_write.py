@@ -169,7 +169,7 @@ def test_a_schema_without_a_name_has_no_subject() -> None:
         error = config_error(payload_of, fake, own)
     assert error == (
         "The subject of the values follows from the name of their schema (RecordNameStrategy), and "
-        "there is none: set value.schema to a schema with a name, or value.subject to the "
+        "it has no name: set value.schema to a schema with a name, or value.subject to the "
         "registry's subject."
     )
 

@@ -68,11 +68,11 @@ def test_options_of_tls_under_all_their_names() -> None:
         ({"url": f"https://u:{PASSWORD}@a:x"} | IN_URL, "'schema.registry.url' must be https://"),
         (
             {"url": f"https://u:{PASSWORD}@a"} | USER,
-            "'schema.registry.url' contains a user without",
+            "'schema.registry.url' contains a user, but",
         ),
         (
             {"url": f"https://u:{PASSWORD}@a"} | TOKEN,
-            "'schema.registry.url' contains a user without",
+            "'schema.registry.url' contains a user, but",
         ),
         ({"url": "https://u:p@a,https://b"}, "the same user:password in each URL"),
         ({"url": "https://u:p@a,https://u:q@b"} | IN_URL, "the same user:password in each URL"),

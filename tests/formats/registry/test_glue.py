@@ -88,7 +88,7 @@ def test_what_does_not_exist(
     answering: Answering, ask: Callable[[GlueClient], object], about: str
 ) -> None:
     fake = answering(glue({"orders": TEXTS}))
-    with pytest.raises(NotFoundError, match=f"{about}: AWS Glue has none: Schema "):
+    with pytest.raises(NotFoundError, match=f"{about}: AWS Glue does not have it: Schema "):
         ask(client(fake))
 
 
@@ -114,8 +114,8 @@ def test_numbers_are_no_ids_there(answering: Answering) -> None:
         ),
         (Reply(200, {"SchemaDefinition": "{}", "DataFormat": "AVRO"}), "no UUID of the version"),
         (Reply(200, body=b"nonsense"), "AWS Glue returns no schema"),
-        (Reply(200, []), "AWS Glue returns nonsense"),
-        (Reply(200, None), "AWS Glue returns nonsense"),
+        (Reply(200, []), "AWS Glue returns an invalid response"),
+        (Reply(200, None), "AWS Glue returns an invalid response"),
     ],
 )
 def test_refusals_and_nonsense(answering: Answering, reply: Reply, reason: str) -> None:
@@ -160,7 +160,7 @@ def test_without_credentials(answering: Answering, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     fake = answering(glue({}))
     asking = client(fake, region="eu-west-3")  # another client than that of the other tests
-    with pytest.raises(RegistryError, match="cannot be asked: Unable to locate credentials"):
+    with pytest.raises(RegistryError, match="cannot be reached: Unable to locate credentials"):
         asking.versions("orders")
     assert fake.received == []
 

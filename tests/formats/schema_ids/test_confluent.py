@@ -90,8 +90,8 @@ def test_ids_are_java_ints(number: int) -> None:
     assert find([framed(1), framed(2)], [[(HEADER, payload)], None]) == ({1: (2, 5)}, [0])
     reason = confluent_frames(pa.array([payload]), None, HEADER).why_unframed(payload)
     assert reason == (
-        f"it has no schema id: the bytes 1 to 4 are {number}, and ids go to 2147483647; was it "
-        "written without a schema registry?"
+        f"it has no schema id: the bytes 1 to 4 are {number}, but ids are at most "
+        "2147483647; was it written without a schema registry?"
     )
 
 

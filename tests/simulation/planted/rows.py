@@ -74,13 +74,13 @@ ROWS: Final = (
         "            arrays.append(with_type(array, field.type))\n",
     ),
     Planted(
-        "the column of topic ids has those of the names",
+        "the column of topic ids has the names",
         f"{_SOURCE}/reading/topic_id_column.py",
         "{topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}",
         "{topic: topic for topic in ids}",
     ),
     Planted(
-        "a group's position is behind records that nobody has taken",
+        "a group's position is after records that were not taken",
         "protocol/kafka_protocol/arrow_io/topic_reader.py",
         "            for fetched in fetches:\n",
         "            self._advance(each, each.until_offset, done, total)\n"

@@ -18,7 +18,7 @@ _SOURCE: Final = "kafka_spark_source"
 FAULTS: Final = (
     # --- Memory and connections
     Planted(
-        "a receive buffer is used for the next frame, too",
+        "a receive buffer is used again for the next frame",
         "protocol/kafka_protocol/framing.py",
         "self._memory, self._filled = memoryview(bytearray(size)), 0",
         "buffer = globals().setdefault('_reused', bytearray(2**24))\n"
@@ -96,13 +96,13 @@ FAULTS: Final = (
         "return self.rest.from_offset > 0",
     ),
     Planted(
-        "an end of several partitions is that of one",
+        "all partitions get the end of one partition",
         f"{_CLIENT}/consumer/list_offsets.py",
         "                offsets[topic_partition] = offset\n",
         "                offsets |= dict.fromkeys(positions, offset)\n",
     ),
     Planted(
-        "an end counts that a replaced leader told",
+        "an end from a replaced leader counts",
         f"{_CLIENT}/consumer/list_offsets.py",
         "    newer = superseded(cluster, answered, deadline)\n",
         "    newer = set()\n",
@@ -155,7 +155,7 @@ FAULTS: Final = (
         "begin = {**end, **start}",
     ),
     Planted(
-        "lost records are passed over without a word",
+        "lost records are skipped without a warning",
         f"{_SOURCE}/reading/data_loss.py",
         "    if fail_on_data_loss:\n        return loss\n",
         "    if fail_on_data_loss and not loss.reason:\n        return loss\n",
@@ -184,7 +184,7 @@ FAULTS: Final = (
         "[rows[:middle], rows[middle + 1 :]]",
     ),
     Planted(
-        "a batch whose connection broke is taken for written",
+        "a batch whose connection broke counts as written",
         f"{_CLIENT}/producer/producer.py",
         "            for topic_partition in request.topics:\n"
         "                self._return(topic_partition, error)\n"
@@ -213,7 +213,7 @@ FAULTS: Final = (
         "            _commit(config, transactions)\n            decisions.decide(decision)\n",
     ),
     Planted(
-        "an unknown commit is taken for done",
+        "an unknown commit counts as done",
         f"{_CLIENT}/producer/coordinated.py",
         "        results[key] = _Result(unanswered, may_be_done=True)\n",
         "        results[key] = _Result(None)\n",
@@ -225,7 +225,7 @@ FAULTS: Final = (
         "        if self.prefix.action(task) is Action.SKIP and task.partition < 0:\n",
     ),
     Planted(
-        "a decision is taken for carried out",
+        "a decision counts as carried out",
         f"{_SOURCE}/writing/exactly_once.py",
         "    failures = _commit(config, decision.transactions)\n    fenced",
         "    failures: dict[TaskWrite, KafkaError] = {}\n    fenced",

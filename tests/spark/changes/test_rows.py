@@ -120,8 +120,8 @@ def test_a_bad_change_is_named(
 @pytest.mark.parametrize(
     ("dropped", "given", "reason"),
     [
-        (["op"], {}, "no column op, which tells deletes"),
-        (["topic", "offset"], {}, "no column topic, offset, which tells the order"),
+        (["op"], {}, "no column op, which marks deletes"),
+        (["topic", "offset"], {}, "no column topic, offset, which gives the order"),
         (["topicId"], {}, r"no column topicId, which .* \(option includeTopicId\), or give `sequ"),
         (
             ["ts_ms"],

@@ -68,7 +68,7 @@ def test_the_text_of_measured_lags() -> None:
         "# HELP pykafka_lag_seconds The age of the first unread record.\n"
         "# TYPE pykafka_lag_seconds gauge\n"
         f"pykafka_lag_seconds{query} 1.5\n"
-        "# HELP pykafka_lost_records Records that retention took unread.\n"
+        "# HELP pykafka_lost_records Records that retention removed unread.\n"
         "# TYPE pykafka_lost_records gauge\n"
         f"pykafka_lost_records{query} 7\n"
         f"pykafka_lost_records{group} 0\n"

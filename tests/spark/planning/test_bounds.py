@@ -56,7 +56,7 @@ def test_a_topic_without_assigned_partitions_is_refused() -> None:
         requested_ranges, [T0], SpecificOffsets({"t": EARLIEST, "u": EARLIEST}), TO_LATEST, now_ms=0
     ) == (
         "[KAFKA_TOPIC_OFFSET_DOES_NOT_MATCH_ASSIGNED] Topics specified for Kafka start offsets "
-        "have no partition that is assigned: u. Take them out of the option."
+        "have no partition that is assigned: u. Remove them from the option."
     )
 
 

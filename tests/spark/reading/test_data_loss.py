@@ -26,7 +26,7 @@ def test_a_loss_is_a_refusal_or_a_warning(caplog: pytest.LogCaptureFixture) -> N
         assert refusal(loss, fail_on_data_loss=True) is loss
         assert caplog.text == ""
         assert refusal(loss, fail_on_data_loss=False) is None
-    assert "t-0 have been deleted. Going on without them" in caplog.text
+    assert "t-0 have been deleted. The read continues without them" in caplog.text
 
 
 def test_a_loss_that_is_raised_early_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -89,4 +89,4 @@ def test_a_loss_during_a_read_is_raised_or_logged(
     with caplog.at_level(logging.WARNING):
         rest = range_after_loss(error, asked, fail_on_data_loss=False)
     assert rest == OffsetRange(PARTITION, *left)
-    assert f"{error.reason} Going on without them" in caplog.text
+    assert f"{error.reason} The read continues without them" in caplog.text

@@ -220,7 +220,7 @@ def test_fault_27_retention_deletes_unread_records(caplog: pytest.LogCaptureFixt
         query.restart(**GO_ON)
         query.run()
         assert values(query.checkpoint.rows) == [*"abc6789"]
-        assert "the log holds [6, 10). Going on without them" in caplog.text
+        assert "the log holds [6, 10). The read continues without them" in caplog.text
 
 
 def test_fault_28_a_log_became_shorter(caplog: pytest.LogCaptureFixture) -> None:

@@ -73,7 +73,7 @@ def test_a_commit_that_fails_warns_once_and_pauses(
                 commits.commit({T0: offset})
         (warning,) = warnings_in(caplog)
         assert warning.startswith(
-            "The query goes on, but its progress cannot be committed to the group g. The next "
+            "The query continues, but its progress cannot be committed to the group g. The next "
             "attempt is in 30 s: "
         )
         assert error.name in warning

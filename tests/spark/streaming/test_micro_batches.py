@@ -209,7 +209,7 @@ def test_assigned_partitions_that_do_not_exist(
     with pytest.raises(KafkaConfigError, match="Partition t-1 does not exist"):
         running(query(**assigned))
     assert running(query(**assigned, **TOLERANT)) == {T0: 5}
-    assert "Partition t-1 does not exist. Going on without them" in caplog.text
+    assert "Partition t-1 does not exist. The read continues without them" in caplog.text
 
 
 # --- Later micro-batches -------------------------------------------------------------------------

@@ -232,7 +232,7 @@ def test_a_snapshot_that_cannot_be_written_changes_nothing(
         log.note_done(decision)
     with caplog.at_level(logging.INFO):
         assert last(log) == (decision, True)
-    assert "No snapshot of the commit log decisions-0" in caplog.text
+    assert "Cannot write a snapshot of the commit log decisions-0" in caplog.text
 
 
 def test_a_retired_prefix_is_forgotten_with_the_next_snapshot(

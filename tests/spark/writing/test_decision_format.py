@@ -69,7 +69,7 @@ def test_a_decision_of_100_000_tasks_fits_into_records() -> None:
 
 def test_a_missing_part_is_an_error() -> None:
     _, *values = large(20_000).to_json()
-    with pytest.raises(CommitLogError, match="it is of 20000 tasks, and"):
+    with pytest.raises(CommitLogError, match="it has 20000 tasks, but"):
         parsed(values)
 
 

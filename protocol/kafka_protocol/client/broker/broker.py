@@ -289,7 +289,7 @@ class Broker:
             return
         served = self.versions.range_of(FetchRequest)
         if served is not None and served.highest >= _CLIENT_THROTTLES_FROM_FETCH:
-            _log.debug("%s throttles this client for %d ms, for a quota", self, throttle_ms)
+            _log.debug("%s throttles this client for %d ms, because of a quota", self, throttle_ms)
             self._throttled = Deadline.after(throttle_ms)
             # The broker does not read requests in flight before (KIP-219).
             self._waits_from_ms += throttle_ms
@@ -304,8 +304,7 @@ class Broker:
         if throttled_ms > left_ms:
             raise KafkaTimeoutError(
                 f"{request.api_name} to {self}: the broker throttles this client for another "
-                f"{throttled_ms:.0f} ms, for a quota that was exceeded, and {left_ms:.0f} ms are "
-                "left"
+                f"{throttled_ms:.0f} ms, because of a quota, and only {left_ms:.0f} ms are left"
             )
         sleep_ms(throttled_ms)
 

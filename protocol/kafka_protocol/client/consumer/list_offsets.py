@@ -171,14 +171,14 @@ def _stale(
             if tp in newer:
                 stale[tp] = BrokerError(
                     ErrorCode.FENCED_LEADER_EPOCH,
-                    f"ListOffsets of {tp} to broker {answered[tp][0].node_id}, which is not the "
-                    "leader any more as another broker tells",
+                    f"ListOffsets of {tp} to broker {answered[tp][0].node_id}, which is no longer "
+                    "the leader, as another broker says",
                 )
             elif is_end and is_lower_than_before(topic, tp.partition, level, offsets[tp]):
                 stale[tp] = BrokerError(
                     ErrorCode.OFFSET_NOT_AVAILABLE,
                     f"ListOffsets of {tp} to broker {answered[tp][0].node_id}: the end "
-                    f"{offsets[tp]} is lower than the one that was told before",
+                    f"{offsets[tp]} is lower than an earlier one",
                 )
     return stale
 

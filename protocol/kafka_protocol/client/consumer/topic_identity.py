@@ -78,8 +78,8 @@ class TopicIdentity:
             return
         if self.has_id and self.topic_id != topic.topic_id:
             raise AnotherTopicError(
-                f"Metadata of {self._topic_partition}: the topic id is {topic.topic_id}, and "
-                f"{self.topic_id} is read"
+                f"Metadata of {self._topic_partition}: the topic id is {topic.topic_id}, but "
+                f"the read began with {self.topic_id}"
             )
         self.topic_id = topic.topic_id
         self._watch.note(Event.SAME_ID, monotonic_ms())

@@ -25,9 +25,9 @@ class Event(Enum):
 class State(Enum):
     """The state of the topic by all responses so far."""
 
-    EXPECTED = "nothing speaks against it"
+    EXPECTED = "it is there, as far as responses say"
     UNKNOWN = "it may be deleted, or not known yet"
-    UNKNOWN_TO_ALL = "it is deleted, unless brokers just learn of it"
+    UNKNOWN_TO_ALL = "it is deleted, unless brokers have yet to learn of it"
     REPLACED = "it is re-created, unless a broker is behind"
 
 

@@ -157,7 +157,7 @@ def add_partitions(
                 refusal = BrokerError(code, f"AddPartitionsToTxn of {each} {context}")
                 raise explain(refusal, transaction, cluster.config)
         if any(codes.values()):
-            raise OutOfStepError(f"AddPartitionsToTxn {context}: nothing was added, for no reason")
+            raise OutOfStepError(f"AddPartitionsToTxn {context}: no partition was added")
 
     _with_coordinator(cluster, transaction.transactional_id, add, deadline)
 
@@ -191,8 +191,8 @@ def explain(error: KafkaError, transaction: Transaction, config: ClientConfig) -
     return TransactionFencedError(
         f"{error}: {transaction} has been open for {open_ms / 1000:.1f} s, and "
         f"kafka.transaction.timeout.ms is {config.transaction_timeout_ms}, so brokers may have "
-        "aborted it: raise that (brokers allow as much as their transaction.max.timeout.ms), or "
-        "write less in one transaction",
+        "aborted it: raise that option (up to the brokers' transaction.max.timeout.ms), or write "
+        "less in one transaction",
         may_have_timed_out=True,
     )
 
@@ -234,7 +234,7 @@ NOT_OPEN: Final[Mapping[ErrorCode, str]] = {
     ),
 }
 
-_TO_BE_ABORTED: Final = "the transaction has to be aborted, and everything written again"
+_TO_BE_ABORTED: Final = "the transaction must be aborted, and all its records written again"
 
 _ADVICE: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.INVALID_TRANSACTION_TIMEOUT: (

@@ -116,7 +116,7 @@ def test_fault_45_a_transaction_gets_no_other_producer_id(error: ErrorCode) -> N
     with transactional() as (cluster, client):
         transaction = opened(client, b"before")
         cluster.push_errors(ProduceRequest, error)
-        with pytest.raises(BrokerError, match=rf"Produce to t-0 .*{error.name}.*to be aborted"):
+        with pytest.raises(BrokerError, match=rf"Produce to t-0 .*{error.name}.*must be aborted"):
             write_in(client, transaction, b"after")
         assert len(cluster.asked(InitProducerIdRequest)) == 1
         end(client, transaction, soon(), committed=False)
@@ -206,7 +206,7 @@ def test_the_broker_asks_for_an_abort() -> None:
     with transactional() as (cluster, client):
         cluster.push_errors(EndTxnRequest, ErrorCode.TRANSACTION_ABORTABLE)
         transaction = opened(client, b"a")
-        with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*has to be aborted"):
+        with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*must be aborted"):
             end(client, transaction, soon(), committed=True)
         end(client, transaction, soon(), committed=False)
         assert committed_values(client) == []
