@@ -22,6 +22,10 @@ TIER ?= quick
 SELECT = -m "$(if $(filter all,$(TIER)),$(2),$(1))"
 export HYPOTHESIS_PROFILE = $(if $(filter all,$(TIER)),thorough,quick)
 
+# Images for containers often set it. Each of the many Python processes of Spark would compile
+# PySpark and pandas anew, which takes three times as long as to import them.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What a process frees has 0xDB over its whole length (tests/poison.py).
 test-%: export MALLOC_PERTURB_ := 219
 test-%: export ARROW_DEFAULT_MEMORY_POOL := system
