@@ -21,9 +21,9 @@ The figures come from [the results of the runs](../benchmarks/results). Unless i
 otherwise, a table is one run with both connectors in one Spark session, in turns. Compare only
 within a table: machines and hours differ.
 
-Both sides are tuned. "kafka" is Spark's own connector with its defaults, "kafka, tuned" the same
-with the options for throughput that [Performance](performance.md#how-fast) recommends. pykafka has
-its defaults. Where a section says so, the session has
+Both sides are tuned. "kafka, tuned" is Spark's own connector with the options for throughput that
+[Performance](performance.md#how-fast) recommends; "kafka" is the same connector with its defaults.
+pykafka has its defaults. Where a section says so, the session has
 [settings](performance.md#settings-of-the-session) that help Python sources.
 
 **Faster** names the faster one of pykafka and the tuned connector, and how many times as fast it

@@ -178,8 +178,8 @@ class Table:
     MAX_RECORDS_PER_PARTITION: Final = Option(
         "maxRecordsPerPartition", _parse_positive, READ
     ).about(
-        "The largest number of offsets in an input partition: larger ranges are split, and ranges "
-        "that share one have no more together."
+        "The largest number of offsets in an input partition: larger ranges are split, and smaller "
+        "ranges share one only up to this number."
     )
     COALESCE_PARTITIONS: Final = Option("coalescePartitions", parse_boolean, READ, "true").about(
         "Whether one Spark partition reads several small ranges, together some 100,000 records or "
