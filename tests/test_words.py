@@ -41,11 +41,8 @@ LATER = (
     "docs/cli.md",
     "docs/design.md",
     "docs/errors.md",
-    "docs/exactly-once.md",
-    "docs/faults.md",
     "docs/operations.md",
     "docs/reliability.md",
-    "docs/upstream/sail.md",
 )
 # The beginnings of texts that keep such a form.
 EXCEPTIONS = ("Option '{}.framing' is {}, which is for reads",)  # one of its values is called none
