@@ -32,7 +32,7 @@ def summary() -> str:
         "write": _writes(),
     }
     rows = [[title, *_ranges(cases)] for title, cases in groups.items()]
-    return table_of(["", "times Spark's connector", "times that one tuned", "the worst"], rows)
+    return table_of(["", "against its defaults", "against it tuned", "worst case"], rows)
 
 
 def _ours(name: str, table: str) -> list[Row]:
@@ -61,7 +61,7 @@ def _writes() -> list[_Case]:
 
 
 def _ranges(cases: Sequence[_Case]) -> list[str]:
-    """The range of both, and the case that is worst beside the tuned one."""
+    """The range of both, and the worst case beside the tuned connector."""
     plain = [case.plain for case in cases if case.plain is not None]
     tuned = {case.name: case.tuned for case in cases if case.tuned is not None}
     worst = min(tuned, key=tuned.__getitem__)

@@ -195,7 +195,7 @@ _FORMAT: Final = Picture(
 )
 
 _UPSERT: Final = Picture(
-    "envelope=upsert: of each key the newest record; a null value deletes the key",
+    "envelope=upsert: the newest record of each key; a null value deletes the key",
     (
         Box(
             "topic",
@@ -250,7 +250,7 @@ _EVENTS: Final = {
     "Tombstone after a delete": (("null",), ()),
 }
 _DEBEZIUM: Final = Picture(
-    "envelope=debezium: an event becomes the row of its table, and what happened to it",
+    "envelope=debezium: an event becomes the row of its table, with the kind of its change",
     tuple(
         box
         for row, (event, (lines, shown)) in enumerate(_EVENTS.items())
@@ -265,7 +265,7 @@ _DEBEZIUM: Final = Picture(
 )
 
 _DEAD_LETTER: Final = Picture(
-    "deadLetterTopic: rows go on, and a record that cannot be decoded goes to another topic",
+    "deadLetterTopic: rows continue, and a record that cannot be decoded goes to another topic",
     (
         Box("first", 0, ("orders-0@0", '{"id": 1}'), Kind.DATA, right=110),
         Box("broken", 0, ("orders-0@1", '{"id": "x"}'), Kind.BROKEN, left=128, right=232),

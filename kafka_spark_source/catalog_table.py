@@ -91,7 +91,7 @@ def with_kept_options(given: Mapping[str, str], columns: StructType, use: Use) -
     if not names - {"checkpointlocation", "path"}:
         raise KafkaConfigError(
             f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified, and there is no option at "
-            "all. If this is a table: Spark keeps the options of a table from Python sources, "
+            "all. If this is a table: Spark does not pass its options to a Python source, "
             "unless it is made by CREATE TABLE ... USING pykafka OPTIONS (...), without columns."
         )
     return given

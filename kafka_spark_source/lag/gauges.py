@@ -53,7 +53,7 @@ class Unit(Enum):
     RECORDS = "records"
     SECONDS = "seconds"
     OFFSET = "offset"
-    ROWS_PER_SECOND = "rows in a second"
+    ROWS_PER_SECOND = "rows per second"
     TIME = "seconds since 1970"
     TRUTH = "1 or 0"
 
@@ -120,13 +120,13 @@ LATEST_OFFSET: Final = LagGauge(
 INPUT_ROWS: Final = LagGauge(
     name="pykafka_input_rows_per_second",
     unit=Unit.ROWS_PER_SECOND,
-    help="Rows that arrive in a second.",
+    help="Rows that arrive per second.",
     of_query=lambda run: run.input_rate,
 )
 PROCESSED_ROWS: Final = LagGauge(
     name="pykafka_processed_rows_per_second",
     unit=Unit.ROWS_PER_SECOND,
-    help="Rows processed in a second.",
+    help="Rows processed per second.",
     of_query=lambda run: run.processed_rate,
 )
 LAST_TRIGGER: Final = LagGauge(

@@ -156,8 +156,8 @@ class Table:
     STARTING_STRATEGY: Final = Option(
         "startingOffsetsByTimestampStrategy", _parse_no_match, READ, "error"
     ).about(
-        "Whether a partition whose records are all older than the starting timestamp is an error "
-        "(`error`), or is read from its end (`latest`)."
+        "For partitions whose records are all older than the starting timestamp: `error` fails, "
+        "`latest` reads them from their end."
     )
     ENDING_TIMESTAMP: Final = Option("endingTimestamp", parse_timestamp, BATCH).about(
         "End of all partitions, exclusive: the first record with this timestamp (ms since 1970) or "
@@ -172,18 +172,18 @@ class Table:
     )
     MIN_PARTITIONS: Final = Option("minPartitions", partial(_parse_positive, bits=32), READ).about(
         "The least number of input partitions, roughly: large offset ranges are split. Without it "
-        "there is one for each large range, and small ones share one: `coalescePartitions`. With "
-        "`envelope=upsert` no range is split."
+        "each large range is one input partition, and small ranges share one "
+        "(`coalescePartitions`). With `envelope=upsert` no range is split."
     )
     MAX_RECORDS_PER_PARTITION: Final = Option(
         "maxRecordsPerPartition", _parse_positive, READ
     ).about(
-        "The largest number of offsets in an input partition; larger ranges are split, and not "
-        "more share one."
+        "The largest number of offsets in an input partition: larger ranges are split, and smaller "
+        "ranges share one only up to this number."
     )
     COALESCE_PARTITIONS: Final = Option("coalescePartitions", parse_boolean, READ, "true").about(
-        "Whether one Spark partition reads several small ranges: together some 100,000 records or "
-        "16 MB. `minPartitions` is still the least number. See [performance](performance.md)."
+        "Whether one Spark partition reads several small ranges, together some 100,000 records or "
+        "16 MB. `minPartitions` still applies. See [performance](performance.md)."
     )
     PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", parse_boolean, BATCH, "false").about(
         "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit the records that "
@@ -191,19 +191,20 @@ class Table:
         "[performance](performance.md)."
     )
     DEAD_LETTER_TOPIC: Final = Option("deadLetterTopic", _parse_topic, READ).about(
-        "The topic for records whose key or value cannot be decoded: each is written there as it "
-        "came, with the reason in headers, and left out of the rows. In place of `mode`. See "
-        "[dead letters](dead-letters.md)."
+        "The topic for records whose key or value cannot be decoded. A read writes them there "
+        "unchanged, with the reason in headers, and leaves them out of its rows. It replaces "
+        "`mode`. See [dead letters](dead-letters.md)."
     )
     INCLUDE_HEADERS: Final = Option("includeHeaders", parse_boolean, ALL, "false").about(
         "Whether to read the records' headers. A write always takes them from the column `headers`."
     )
     INCLUDE_TOPIC_ID: Final = Option("includeTopicId", parse_boolean, READ).about(
-        "Whether there is the column `topicId`: it tells a topic from one "
-        "that was created again with its name. True by default with an `envelope`, else false."
+        "Whether to add the column `topicId`, which distinguishes a topic from a later one with "
+        "the same name. Default: `true` with an `envelope`, else `false`."
     )
     FAIL_ON_DATA_LOSS: Final = Option("failOnDataLoss", parse_boolean, READ, "true").about(
-        "Whether to fail if records of the read are lost, or to log a warning and continue."
+        "Whether to fail if records of the read are lost. With `false` it logs a warning and "
+        "continues."
     )
     POLL_TIMEOUT_MS: Final = Option(
         "kafkaConsumer.pollTimeoutMs", _parse_positive, READ, "120000"
@@ -220,9 +221,9 @@ class Table:
     PARTITIONS_TTL_MS: Final = Option(
         "partition.metadata.cache.ttl.ms", _parse_ttl, READ, "-1"
     ).about(
-        "How long a stream uses the partitions that it found before it looks for new ones, in ms; "
-        "an error of a broker ends it sooner. -1: for a second. No effect in a batch, which looks "
-        "once."
+        "How long a stream uses its known partitions before it looks for new ones, in ms; after an "
+        "error of a broker it looks sooner. -1: as long as `kafka.metadata.max.age.ms`. No effect "
+        "in a batch, which looks once."
     )
     GROUP_ID_PREFIX: Final = Option("groupIdPrefix", parse_text, READ).about(
         "Accepted without effect: a read uses no consumer group."
@@ -232,8 +233,8 @@ class Table:
         "of each partition."
     )
     MAX_BYTES_PER_TRIGGER: Final = Option("maxBytesPerTrigger", _parse_positive, STREAM).about(
-        "About the largest number of bytes in a micro-batch, compressed as in the log; estimated "
-        "from the next records."
+        "The largest number of bytes in a micro-batch, roughly: compressed as in the log, and "
+        "estimated from the next records."
     )
     MIN_OFFSETS_PER_TRIGGER: Final = Option("minOffsetsPerTrigger", _parse_positive, STREAM).about(
         "The number of new offsets that a micro-batch waits for, at most for `maxTriggerDelay`."
@@ -271,20 +272,20 @@ class Table:
     COMMIT_LOG_REPLICATION_FACTOR: Final = Option(
         "commitLogReplicationFactor", partial(_parse_positive, bits=16), WRITE
     ).about(
-        "The replicas of `commitLogTopic` when it is created. Without it three, or as many as "
-        "there are brokers."
+        "The number of replicas when `commitLogTopic` is created. Default: 3, or the number of "
+        "brokers if that is less."
     )
     COMMIT_LOG_RETENTION: Final = Option("commitLogRetention", _parse_time, WRITE, "30d").about(
-        "How long after its last write a prefix is forgotten, if everything that it decided is "
+        "How long the commit log keeps a prefix after its last write, if all its decisions are "
         "done: `30d`, `12h`, or a number of ms. All queries on a `commitLogTopic` should have the "
         "same."
     )
     PARTITIONER: Final = Option("kafka.partitioner", parse_partitioner, WRITE, "default").about(
         "The partition of rows without one in a column `partition`. `default`: by key, as Java's "
         "producer; rows without a key fill one partition up to `kafka.batch.size`, then the next. "
-        "`sticky`: the latter for all rows. `round_robin`: row by row. Like librdkafka's of the "
-        "same names: `random`, `murmur2`, `murmur2_random`, `consistent`, `consistent_random`, "
-        "`fnv1a`, `fnv1a_random`."
+        "`sticky`: all rows as rows without a key. `round_robin`: row by row. As in librdkafka: "
+        "`random`, `murmur2`, `murmur2_random`, `consistent`, `consistent_random`, `fnv1a`, "
+        "`fnv1a_random`."
     )
     PARTITIONER_CLASS: Final = Option(
         "kafka.partitioner.class", parse_partitioner_class, WRITE

@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 def rows_of_the_docs() -> list[Row]:
     page = (ROOT / "docs" / "troubleshooting.md").read_text()
-    table = page.partition("## Where an error is told")[2].partition("\n## ")[0]
+    table = page.partition("## Where an error appears")[2].partition("\n## ")[0]
     cells = re.findall(r"^\| (.+?) \| `(\w+)` \| (.+?) \|$", table, re.MULTILINE)
     return [Row(name.replace("`", ""), by) for name, by, _ in cells]
 

@@ -47,8 +47,8 @@ def _parse_placeholder(name: str, text: str) -> bytes:
 
 
 PREFIX: Final = Option("debezium.prefix", parse_text, READ, "").about(
-    "For `envelope=debezium`: what is put before the names of columns that are not the table's, "
-    "such as `op` and `topic`, if the table has columns of these names."
+    "For `envelope=debezium`: a prefix for the names of columns that are not the table's, such as "
+    "`op` and `topic`, if the table has columns of these names."
 )
 OTHER_EVENTS: Final = Option(
     "debezium.otherEvents",
@@ -56,8 +56,8 @@ OTHER_EVENTS: Final = Option(
     READ,
     "drop",
 ).about(
-    "For `envelope=debezium`: whether truncated tables (`op` is `t`) and messages (`m`) are left "
-    "out, with their number in the log (`drop`), or are rows without columns of the table (`keep`)."
+    "For `envelope=debezium`: what to do with truncated tables (`op` is `t`) and messages (`m`). "
+    "`drop`: leave them out, and log their number. `keep`: rows without columns of the table."
 )
 PLACEHOLDER: Final = Option(
     "debezium.unavailable.value.placeholder",
@@ -66,7 +66,8 @@ PLACEHOLDER: Final = Option(
     "__debezium_unavailable_value",
 ).about(
     "For `envelope=debezium`: the connector's `unavailable.value.placeholder`, which stands for "
-    "values that the database did not give: null, with the column's name in `_unavailable`."
+    "values that the database did not send. They are null, and `_unavailable` has the column's "
+    "name."
 )
 TIME_PRECISION: Final = Option(
     "debezium.time.precision.mode", partial(parse_choice, choices=_PRECISIONS), READ, "adaptive"

@@ -49,11 +49,10 @@ class NullKeys(Enum):
 ENVELOPE: Final = Option(
     "envelope", partial(parse_choice, choices={each.value: each for each in Envelope}), READ, "none"
 ).about(
-    "What records say. `none`: each record is a row. `upsert`: a record is the row of its key, and "
-    "a null value deletes it, so that a read has the newest record of each key in each partition: "
-    "see [tables](tables.md). `debezium`: a value is a change of a row of a database, as Debezium "
-    "writes it, and a read has the row and its change: see "
-    "[Debezium's events](debezium.md)."
+    "The meaning of a record. `none`: each record is a row. `upsert`: a record is the row of its "
+    "key, and a null value deletes it; a read has the newest record of each key in each partition "
+    "([tables](tables.md)). `debezium`: a value is a change of a database's row, as Debezium "
+    "writes it; a read has the row and its change ([Debezium's events](debezium.md))."
 )
 UPSERT_TOMBSTONES: Final = Option(
     "upsert.tombstones",
@@ -61,9 +60,9 @@ UPSERT_TOMBSTONES: Final = Option(
     BATCH,
     "drop",
 ).about(
-    "For `envelope=upsert`: whether a key whose newest record has a null value is left out "
-    "(`drop`), or is a row with a null value and `d` in the column `op` (`keep`). A stream always "
-    "has such rows."
+    "For `envelope=upsert`: what to do with a key whose newest record has a null value. `drop`: "
+    "leave it out. `keep`: a row with a null value and `d` in the column `op`. A stream always has "
+    "such rows."
 )
 UPSERT_NULL_KEYS: Final = Option(
     "upsert.nullKeys",
@@ -71,8 +70,8 @@ UPSERT_NULL_KEYS: Final = Option(
     READ,
     "fail",
 ).about(
-    "For `envelope=upsert`: whether a record without a key is an error (`fail`), or null is a key "
-    "like others (`keep`)."
+    "For `envelope=upsert`: what to do with a record without a key. `fail`: an error. `keep`: null "
+    "is a key like others."
 )
 
 ENVELOPE_OPTIONS: Final[tuple[Option[object], ...]] = (

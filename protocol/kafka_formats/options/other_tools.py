@@ -74,14 +74,14 @@ def _refused(name: str, about: str, *harmless: str) -> OtherOption:
     return OtherOption(name, Fate.REFUSED, about, harmless=frozenset(harmless))
 
 
-_NO_CLASSES: Final = "there are no classes of Java: values are rows"
+_NO_CLASSES: Final = "there are no Java classes: values are rows"
 _NO_RULES: Final = (
     "rules of data contracts are not run, so fields that they encrypt stay encrypted: use "
     "Confluent's own deserializer"
 )
-_CACHE: Final = "schemas are kept by id for as long as the process lives"
+_CACHE: Final = "a process keeps all schemas by id"
 _LATEST_CACHE: Final = "the latest version is looked up once for each query"
-_PREFIXED: Final = "schema.registry.request.timeout.ms limits the whole of a request"
+_PREFIXED: Final = "schema.registry.request.timeout.ms limits the whole request"
 _NOT_PROXIED: Final = "requests are sent to the registry itself"
 _COLUMN_FITS: Final = "a column that does not fit the schema is always refused"
 _CONTEXT: Final = "set value.subject to the name with its context, `:.context:orders-value`"
@@ -110,30 +110,30 @@ _CLIENT: Final = (
     _no_effect("bearer.auth.scope.claim.name", "the registry checks the claims of a token"),
     _no_effect("bearer.auth.sub.claim.name", "the registry checks the claims of a token"),
     _no_effect("bearer.auth.cache.expiry.buffer.seconds", "a token is renewed before it expires"),
-    _refused("bearer.auth.custom.provider.class", "classes of Java cannot be loaded"),
+    _refused("bearer.auth.custom.provider.class", "Java classes cannot be loaded"),
     _refused("bearer.auth.custom.provider.function", "a task cannot call it"),
     _refused("bearer.auth.custom.provider.config", "a task cannot call it"),
-    _refused("bearer.auth.uami.endpoint.url", "tokens of Azure's machines are not supported"),
-    _refused("bearer.auth.uami.endpoint.query", "tokens of Azure's machines are not supported"),
-    _refused("bearer.auth.issuer.endpoint.query", "write it behind the URL, after a ?"),
+    _refused("bearer.auth.uami.endpoint.url", "Azure's managed identities are not supported"),
+    _refused("bearer.auth.uami.endpoint.query", "Azure's managed identities are not supported"),
+    _refused("bearer.auth.issuer.endpoint.query", "append it to the URL, after a ?"),
     _refused("http.connect.timeout.ms", _PREFIXED),
     _refused("http.read.timeout.ms", _PREFIXED),
     _refused("proxy.host", _NOT_PROXIED, ""),
     _refused("proxy.port", _NOT_PROXIED, "-1"),
     _no_effect("latest.cache.ttl.sec", _LATEST_CACHE),
     _no_effect("latest.cache.size", _LATEST_CACHE),
-    _no_effect("missing.cache.size", "a schema that is missing is asked for once in a task"),
-    _no_effect("missing.id.cache.ttl.sec", "an id that is missing is asked for once in a task"),
+    _no_effect("missing.cache.size", "a task requests a missing schema once"),
+    _no_effect("missing.id.cache.ttl.sec", "a task requests a missing id once"),
     _no_effect("missing.version.cache.ttl.sec", _LATEST_CACHE),
     _no_effect("missing.schema.cache.ttl.sec", "a schema is looked up once for each write"),
     _no_effect("cache.capacity", _CACHE),
     _no_effect("cache.latest.ttl.sec", _LATEST_CACHE),
-    _no_effect("use.apache.http.client", "it chooses between two clients of Java"),
+    _no_effect("use.apache.http.client", "it chooses between two Java clients"),
 )
 
 # Serializers and deserializers have these.
 _SERIALIZERS: Final = (
-    _same("schema.registry.url", "several with commas; a user in it counts"),
+    _same("schema.registry.url", "several with commas; it may contain user and password"),
     _same("schema.registry.ssl.*", "as `ssl.*` of Kafka's clients"),
     _no_effect("schema.registry.url.randomize", "the URL that responded last is tried first"),
     _no_effect("max.schemas.per.subject", _CACHE),
@@ -141,8 +141,8 @@ _SERIALIZERS: Final = (
     _same(NORMALIZE.name, "for writes"),
     _same(
         USE_LATEST.name,
-        "for writes; the default is `true` here, `false` there; a read has the columns of the "
-        "latest version, always",
+        "for writes; the default is `true` here, `false` there; a read always has the columns of "
+        "the latest version",
     ),
     _same(USE_LATEST_WITH_METADATA.name, "for reads and writes"),
     _no_effect("latest.compatibility.strict", _COLUMN_FITS),
@@ -151,8 +151,12 @@ _SERIALIZERS: Final = (
     _refused("use.schema.guid", "set value.schema (or key.schema) to id: and the GUID", ""),
     _same("value.subject.name.strategy", "classes of your own are refused"),
     _same("key.subject.name.strategy", "classes of your own are refused"),
-    _refused("subject.name.strategy", "set value.subject.name.strategy, or that of key"),
-    _refused("subject.name.strategy.type", "set value.subject.name.strategy, or that of key"),
+    _refused(
+        "subject.name.strategy", "set value.subject.name.strategy or key.subject.name.strategy"
+    ),
+    _refused(
+        "subject.name.strategy.type", "set value.subject.name.strategy or key.subject.name.strategy"
+    ),
     _refused("subject.name.strategy.conf", "set value.subject or key.subject"),
     _refused("context.name.strategy", _CONTEXT, "nullcontextnamestrategy"),
     _refused("value.schema.id.serializer", _IN_FRONT, "prefixschemaidserializer"),
@@ -178,27 +182,27 @@ _SERIALIZERS: Final = (
     _no_effect("specific.avro.key.type", _NO_CLASSES),
     _no_effect("specific.avro.value.type", _NO_CLASSES),
     _no_effect("avro.reflection.allow.null", _NO_CLASSES),
-    _no_effect("avro.use.logical.type.converters", "logical types have types of Spark, always"),
-    _no_effect("avro.remove.java.properties", "a schema that is made here has none"),
-    _refused("avro.fail.on.trailing.data", "bytes after a value do not count, as in Java", "false"),
-    _refused("validate", "types are checked, other words are not", "false"),
+    _no_effect("avro.use.logical.type.converters", "logical types always have Spark's types"),
+    _no_effect("avro.remove.java.properties", "a schema made by pykafka has none"),
+    _refused("avro.fail.on.trailing.data", "bytes after a value are ignored, as in Java", "false"),
+    _refused("validate", "types are checked, other keywords are not", "false"),
     _no_effect("validate.strict", "a value that does not fit its schema is always refused"),
     _no_effect("validate.strict.allow.default", "fields of the schema must all be in the column"),
     # JSON
     _refused(
         "json.fail.unknown.properties", "fields that the schema lacks are skipped", "false", "true"
     ),
-    _refused("json.fail.invalid.schema", "types are checked, other words are not", "false"),
+    _refused("json.fail.invalid.schema", "types are checked, other keywords are not", "false"),
     _no_effect("json.validate.before.domain.rules", "rules of data contracts are not run"),
     _no_effect("json.key.type", _NO_CLASSES),
     _no_effect("json.value.type", _NO_CLASSES),
     _no_effect("type.property", _NO_CLASSES),
     _no_effect("json.type.allowed.packages", _NO_CLASSES),
     _no_effect("json.schema.scan.packages", _NO_CLASSES),
-    _no_effect("json.schema.spec.version", "the schema of a column says its version"),
-    _no_effect("json.envelope.detection", "a struct with fields schema and payload is any struct"),
+    _no_effect("json.schema.spec.version", "a schema made from a column states its version"),
+    _no_effect("json.envelope.detection", "fields schema and payload have no special meaning"),
     _no_effect("json.oneof.for.nullables", "the schema of a column names null in `type`"),
-    _refused("json.write.dates.iso8601", "dates are always written as texts", "true"),
+    _refused("json.write.dates.iso8601", "dates are always written as text", "true"),
     _refused(
         "json.default.property.inclusion", "fields that are null are left out", "non_null", ""
     ),
@@ -209,12 +213,12 @@ _SERIALIZERS: Final = (
     _no_effect("derive.type", _NO_CLASSES),
     _refused(
         "reference.subject.name.strategy",
-        "the subject of an import has its name",
+        "the subject of an import has the import's name",
         "defaultreferencesubjectnamestrategy",
     ),
     _no_effect("reference.lookup.only", "imports are looked up, unless schemas are registered"),
     _no_effect("skip.known.types", "files of google/ need not be registered"),
-    _refused("use.deprecated.format", "message indexes are written as Java does", "false"),
+    _refused("use.deprecated.format", "message indexes are written as Java writes them", "false"),
 )
 
 
@@ -224,10 +228,10 @@ def _prefixed(option: OtherOption) -> OtherOption:
 
 CONFLUENT: Final[tuple[OtherOption, ...]] = (*_SERIALIZERS, *_CLIENT)
 
-_NOT_RECURSIVE: Final = "leave a field that contains itself out, by .schema(...)"
+_NOT_RECURSIVE: Final = "leave out a field that contains itself, with .schema(...)"
 
 FUNCTIONS: Final[tuple[OtherOption, ...]] = (
-    _same("mode", "a function takes FAILFAST and PERMISSIVE"),
+    _same("mode", "functions accept FAILFAST and PERMISSIVE"),
     _renamed("avroSchema", VALUE.schema.name),
     _refused("avroSchemaUrl", "set value.schema to the path of a file on the driver"),
     _renamed("confluent.schema.registry.*", "schema.registry.*"),
@@ -239,13 +243,13 @@ FUNCTIONS: Final[tuple[OtherOption, ...]] = (
     _renamed("schema.registry.schema.evolution.mode", VALUE.evolution.name),
     _refused("recursiveFieldMaxDepth", _NOT_RECURSIVE, "-1", "0"),
     _refused("recursive.fields.max.depth", _NOT_RECURSIVE, "-1", "0"),
-    _refused("datetimeRebaseMode", "dates have the Gregorian calendar", "corrected", "exception"),
+    _refused("datetimeRebaseMode", "dates use the Gregorian calendar", "corrected", "exception"),
     _refused("positionalFieldMatching", "fields are found by their names", "false"),
     _refused(
         "enableStableIdentifiersForUnionType", "members of a union are member0, member1", "false"
     ),
     _no_effect("stableIdentifierPrefixForUnionType", "members of a union are member0, member1"),
-    _no_effect("compression", "payloads of Kafka are compressed in batches"),
+    _no_effect("compression", "Kafka compresses batches, not payloads"),
     _refused("recordName", "give a schema with the name"),
     _refused("recordNamespace", "give a schema with the namespace"),
     _refused("emit.default.values", "a zero without presence is null", "false"),

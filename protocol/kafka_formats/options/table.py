@@ -85,19 +85,19 @@ def _rows_of(column: str) -> PayloadRows:
     return PayloadRows(
         column,
         Option(f"{column}.format", _parse_format, ALL, "raw").about(
-            f"How {what} are encoded: `raw`; `avro`, `protobuf` or `json`, for a column with a "
-            "struct. See [formats](formats.md)."
+            f"How {what} are encoded: `raw`, or for a column with a struct `avro`, `protobuf` or "
+            "`json`. See [formats](formats.md)."
         ),
         Option(f"{column}.framing", _parse_framing, ALL).about(
-            f"What is before encoded {what}: `confluent`, the id of a schema in the registry "
+            f"The bytes before encoded {what}: `confluent`, the id of a schema in the registry "
             "(a read also finds it in a header); `glue`, the header of AWS Glue's serializers, for "
-            "reads; `connect`, the schema that Kafka Connect's converter of JSON writes around "
+            "reads; `connect`, the schema that Kafka Connect's JSON converter writes around "
             "payloads, for reads; or `none`. Default: `confluent` if `schema.registry.url` is "
             "given, else `none`."
         ),
         Option(f"{column}.schema", parse_text, ALL).about(
-            f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for one "
-            f"of the registry; for `json` also a DDL of Spark's. Without it, that of "
+            f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for a "
+            f"schema of the registry; for `json` also Spark DDL. Default: the schema of "
             f"`{column}.subject`."
         ),
         Option(f"{column}.subject", parse_text, ALL).about(
@@ -105,13 +105,13 @@ def _rows_of(column: str) -> PayloadRows:
             f"`{column}.subject.name.strategy`; in AWS Glue the topic's name."
         ),
         Option(f"{column}.subject.name.strategy", _parse_strategy, ALL, "TopicNameStrategy").about(
-            "What the subject's name is made of, as in Confluent's serializers: "
+            "The parts of the subject's name, as in Confluent's serializers: "
             f"`TopicNameStrategy`, the topic's name and `-{column}`; `RecordNameStrategy`, the "
             f"full name in the schema, so a read needs `{column}.schema`; or "
-            "`TopicRecordNameStrategy`, the topic's name, `-`, and that name."
+            "`TopicRecordNameStrategy`, the topic's name, `-`, and the full name in the schema."
         ),
         Option(f"{column}.subject.version", _parse_version, ALL, "latest").about(
-            "The version of the subject to read or write as. A read resolves records of older and "
+            "The version of the subject for reads and writes. A read resolves records of older and "
             "newer versions to it."
         ),
         Option(f"{column}.protobuf.descriptor", parse_text, ALL).about(
@@ -120,12 +120,12 @@ def _rows_of(column: str) -> PayloadRows:
         ),
         Option(f"{column}.protobuf.message", parse_text, ALL).about(
             f"The full name of the Protobuf message of {what}, or the end of it after a dot. "
-            "Default: the first one of the schema's file."
+            "Default: the first message of the schema's file."
         ),
         Option(f"{column}.schema.evolution", _parse_evolution, READ, "none").about(
-            f"What to do with {what} of a newer version of the subject, with fields that the "
-            "columns lack. `none`: leave those fields out. `restart`: fail, so that a query that "
-            "is started again has them. See [schema evolution](schema-evolution.md)."
+            f"What to do if {what} of a newer version of the subject have fields that the "
+            "columns lack. `none`: leave these fields out. `restart`: fail, so that a restarted "
+            "query has them. See [schema evolution](schema-evolution.md)."
         ),
     )
 
@@ -136,25 +136,26 @@ VALUE: Final = _rows_of("value")
 MODE: Final = Option("mode", _parse_mode, READ, "FAILFAST").about(
     "What to do with a record whose key or value cannot be decoded. `FAILFAST`: fail. "
     "`PERMISSIVE`: null, with the reason in the column `_error` and the payload in `_raw`. "
-    "`DROPMALFORMED`: leave the record out, and log it. It is for columns with a format, and for "
-    "raw ones that `.schema(...)` names as `string`: their bytes are checked if a mode is given."
+    "`DROPMALFORMED`: leave the record out, and log it. It applies to columns with a format, and "
+    "to raw columns that `.schema(...)` names as `string`, whose bytes are checked only if a mode "
+    "is given."
 )
 AUTO_REGISTER: Final = Option("auto.register.schemas", parse_boolean, WRITE, "false").about(
-    "Whether to register the schema of a column, or the given one, in its subject. Otherwise it "
-    "must be there."
+    "Whether to register the schema of a column, or the given one, in its subject. Otherwise the "
+    "subject must have it."
 )
 NORMALIZE: Final = Option("normalize.schemas", parse_boolean, WRITE, "false").about(
-    "Whether the registry ignores differences between schemas that mean nothing, such as the order "
-    "of attributes, when a schema is registered or looked up."
+    "Whether the registry ignores meaningless differences between schemas, such as the order of "
+    "attributes, when it registers or looks up a schema."
 )
 USE_LATEST: Final = Option("use.latest.version", parse_boolean, WRITE, "true").about(
-    "Whether rows are written with the latest version of the subject. With `false` the schema of "
-    "the column is, which must be in the subject. Without effect if a schema is given or "
+    "Whether to write rows with the latest version of the subject. `false` uses the schema of the "
+    "column, which must be in the subject. No effect if a schema is given or "
     "`auto.register.schemas` is set."
 )
 USE_LATEST_WITH_METADATA: Final = Option("use.latest.with.metadata", parse_metadata, ALL).about(
-    "`name=value`, several with commas: read and write as the latest version of the subject with "
-    "these properties in its metadata, as Confluent's registry has them."
+    "`name=value`, several with commas: read and write with the latest version of the subject that "
+    "has these properties in its metadata (in Confluent's registry)."
 )
 REGISTRY: Final = Option(f"{REGISTRY_PREFIX}*", parse_text, ALL).about(
     "The options of the schema registry's client, below."

@@ -61,16 +61,16 @@ class RegistryConfig:
         "url",
         _listed,
         (),
-        "The URLs of the registry: `https://host:port/path`, with commas between them. All serve "
-        "the same schemas; the next one is used while one does not respond.",
+        "The URLs of the registry: `https://host:port/path`, several with commas. All serve the "
+        "same schemas; the client uses the next URL while one does not respond.",
     )
     basic_source: str | None = option(
         "basic.auth.credentials.source",
         one_of("USER_INFO", "URL"),
         None,
-        "Where user and password for basic authentication are: `USER_INFO` (in "
-        "`schema.registry.basic.auth.user.info`) or `URL` (`https://user:password@host`). The "
-        "default is where they are given.",
+        "The place of user and password for basic authentication: `USER_INFO` "
+        "(`schema.registry.basic.auth.user.info`) or `URL` (`https://user:password@host`). "
+        "Default: the place where they are given.",
     )
     user_info: Secret | None = option(
         "basic.auth.user.info", Secret, None, "`user:password` for basic authentication."
@@ -79,7 +79,7 @@ class RegistryConfig:
         "bearer.auth.credentials.source",
         one_of("STATIC_TOKEN", "OAUTHBEARER"),
         None,
-        "Where tokens are from: `STATIC_TOKEN` (`schema.registry.bearer.auth.token`) or "
+        "The source of tokens: `STATIC_TOKEN` (`schema.registry.bearer.auth.token`) or "
         "`OAUTHBEARER` (an OIDC endpoint, by client credentials).",
     )
     bearer_token: Secret | None = option(
@@ -89,7 +89,7 @@ class RegistryConfig:
         "bearer.auth.issuer.endpoint.url",
         Secret,
         None,
-        "The URL that returns a token, for `OAUTHBEARER`. The options of TLS are used for it, too.",
+        "The URL that returns a token, for `OAUTHBEARER`. The options of TLS apply to it, too.",
     )
     client_id: str | None = option("bearer.auth.client.id", str, None, "The client's id.")
     client_secret: Secret | None = option(
@@ -117,7 +117,7 @@ class RegistryConfig:
         "max.retries",
         integer(0, 1_000),
         3,
-        "How often to try all URLs again after errors that may pass: of the network, 408, 429 and "
+        "How often to try all URLs again after errors that may pass: network errors, 408, 429 and "
         "5xx.",
     )
     retries_wait_ms: int = option(

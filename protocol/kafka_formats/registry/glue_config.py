@@ -31,7 +31,7 @@ class GlueConfig:
         "endpoint",
         str.strip,
         None,
-        "The URL of AWS Glue, for an endpoint of a VPC. Default: that of the region.",
+        "The URL of AWS Glue, for an endpoint of a VPC. Default: the region's URL.",
     )
 
     @classmethod

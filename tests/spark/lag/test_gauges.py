@@ -39,10 +39,10 @@ def test_the_text_of_reported_lags() -> None:
         "# TYPE pykafka_latest_offset gauge\n"
         f"pykafka_latest_offset{first} 6\n"
         f"pykafka_latest_offset{second} 9\n"
-        "# HELP pykafka_input_rows_per_second Rows that arrive in a second.\n"
+        "# HELP pykafka_input_rows_per_second Rows that arrive per second.\n"
         "# TYPE pykafka_input_rows_per_second gauge\n"
         'pykafka_input_rows_per_second{query="orders"} 10.0\n'
-        "# HELP pykafka_processed_rows_per_second Rows processed in a second.\n"
+        "# HELP pykafka_processed_rows_per_second Rows processed per second.\n"
         "# TYPE pykafka_processed_rows_per_second gauge\n"
         'pykafka_processed_rows_per_second{query="orders"} 12.5\n'
         "# HELP pykafka_last_trigger_seconds When the last trigger began.\n"

@@ -101,7 +101,14 @@ class ClientConfig:
         "the brokers' `replica.selector.class` chooses one (KIP-392).",
     )
     isolation_level: str = option(
-        "isolation.level", one_of(*ISOLATION_LEVELS), "read_uncommitted", "Which records to read."
+        "isolation.level",
+        one_of(*ISOLATION_LEVELS),
+        "read_uncommitted",
+        "Which records to read: "
+        "`read_uncommitted`, "
+        "all; `read_committed`, "
+        "no records of open or "
+        "aborted transactions.",
     )
     connection_setup_timeout_ms: int = option(
         "socket.connection.setup.timeout.ms",
@@ -120,7 +127,7 @@ class ClientConfig:
         "api.version.request.timeout.ms",
         integer(1),
         2_000,
-        "How long to wait for the API versions before the broker is tried as an old one.",
+        "How long to wait for the API versions before the broker is treated as an old one.",
     )
     broker_version_fallback: str = option(
         "broker.version.fallback",
@@ -141,7 +148,7 @@ class ClientConfig:
         integer(1),
         30_000,
         "How long to wait for the response to one request. After connections were lost without "
-        "being closed, each process of a query waits once for so long.",
+        "being closed, each process of a query waits once for this long.",
     )
     api_timeout_ms: int = option(
         "default.api.timeout.ms",
@@ -153,8 +160,8 @@ class ClientConfig:
         "topic.metadata.propagation.max.ms",
         integer(0),
         30_000,
-        "How long brokers may not know a topic that is read before it counts as deleted. It is "
-        "a second or two if its id was known (brokers from 2.8 on) and every broker lacks it.",
+        "How long brokers may lack a topic before a read treats it as deleted. It is a second or "
+        "two if its id was known (brokers from 2.8 on) and every broker lacks it.",
     )
     metadata_max_age_ms: int = option(
         "metadata.max.age.ms",
@@ -167,8 +174,8 @@ class ClientConfig:
         "metadata.cluster.check.enable",
         boolean,
         True,
-        "Whether to let each broker check that it is the one that metadata names at its address "
-        "(brokers from 4.4 on). If it is not, metadata comes from a bootstrap server again.",
+        "Whether each broker checks that metadata names it at its address (brokers from 4.4 on). "
+        "If another broker is there, the client requests metadata from a bootstrap server again.",
     )
     retry_backoff_ms: int = option(
         "retry.backoff.ms", integer(0), 100, "The first pause before a retry; then it doubles."
@@ -241,7 +248,7 @@ class ClientConfig:
         "enable.idempotence",
         boolean,
         True,
-        "Whether brokers recognise a batch that is written again. If not given, it is off where "
+        "Whether brokers recognise a batch that is written again. If not given, it is off if "
         "`kafka.acks`, `kafka.retries` or `kafka.max.in.flight.requests.per.connection` do not "
         "allow it.",
     )

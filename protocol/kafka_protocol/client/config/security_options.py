@@ -137,7 +137,7 @@ class SecurityOptions:
         "The protocol of the listener: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.",
     )
     truststore_type: str = option(
-        "ssl.truststore.type", _pem(CONVERT_TRUST_STORE), "PEM", "Only `PEM` is read."
+        "ssl.truststore.type", _pem(CONVERT_TRUST_STORE), "PEM", "Only `PEM` is supported."
     )
     truststore_location: str | None = option(
         "ssl.truststore.location",
@@ -148,10 +148,14 @@ class SecurityOptions:
         ("ssl.ca.location",),
     )
     truststore_certificates: str | None = option(
-        "ssl.truststore.certificates", str, None, "The same as PEM text.", ("ssl.ca.pem",)
+        "ssl.truststore.certificates",
+        str,
+        None,
+        "The authorities to trust, as PEM text.",
+        ("ssl.ca.pem",),
     )
     keystore_type: str = option(
-        "ssl.keystore.type", _pem(CONVERT_KEY_STORE), "PEM", "Only `PEM` is read."
+        "ssl.keystore.type", _pem(CONVERT_KEY_STORE), "PEM", "Only `PEM` is supported."
     )
     keystore_location: str | None = option(
         "ssl.keystore.location",
