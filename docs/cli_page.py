@@ -51,7 +51,7 @@ def _section(names: tuple[str, ...], parser: argparse.ArgumentParser) -> str:
     if own:
         parts.append(f"\n{_table(own)}")
     if connection:
-        parts.append("\nAnd those of the [connection](#connection).\n")
+        parts.append("\nThe arguments of the [connection](#connection) are allowed, too.\n")
     parts += [
         f"\n{_paragraph(each)}\n" for each in (parser.epilog or "").strip().split("\n\n") if each
     ]

@@ -127,7 +127,7 @@ Python traceback. A traceback of this project is a bug.
 
 ## Conditions
 
-A condition stands in brackets at the beginning of the error. Names are those of Spark's own
+A condition stands in brackets at the beginning of the error. Its name is that of Spark's own
 connector, if it has the condition.
 
 | condition | meaning | what to do |

@@ -1,4 +1,4 @@
-"""The newest row of each key, of any number of rows, in bounded memory. Pure but for `spill`.
+"""The newest row of each key, of any number of rows, in bounded memory. Pure, except `spill`.
 
 Keys are compared byte by byte, by Arrow's grouping. Rows wait in a buffer. When it is full, rows
 that newer ones replace are dropped; if it is not half empty then, the rest goes into a file, and
