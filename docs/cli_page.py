@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterator
 
 from docs.markdown import row
@@ -16,6 +17,32 @@ _HEAD = """\
 `pykafka` comes with the extra `cli` ([install](get-started.md#1-install)).
 [Operations](operations.md) shows its commands by symptom, with what they print.
 `pykafka COMMAND --help` has what is here.
+
+## Output
+
+On a terminal, tables and sentences stay within its width. In a table that is too wide, cells get
+several lines, values that are equal in all rows stand above the table, and at last each row becomes
+a block of `name: value`. Nothing is left out. Lines to paste and records are printed whole.
+
+In a pipe or a file each row is one line, however long. Two or more blanks separate the columns, a
+cell has no two blanks in a row (a second one is `\\x20`), and `-` is a value that is unknown or
+empty:
+
+```
+pykafka topics list | awk -F'  +' 'NR > 1 {print $1, $4}'
+```
+
+For programs each command that lists something has `-o json`. A list is an array with an object for
+each row, whose names are those of the columns; a description is one object. `peek`, which may
+never end, prints an object in each line. Times are in ms since 1970 and end with `_ms`; an unknown
+value is null.
+
+```
+pykafka lag /checkpoints/* -o json | jq '.[] | select(.records > 0) | .topic'
+```
+
+Errors and questions are on the standard error. So is, on a terminal, the server that a command has
+waited for longer than two seconds. Ctrl-C ends a command with exit code 130.
 """
 _CONNECTION = "connection"
 
@@ -36,9 +63,7 @@ def _commands(
     """Each command below a parser, with the words that call it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            helps = {each.dest: each.help for each in action._choices_actions}
             for name, command in action.choices.items():
-                command.description = command.description or _sentence(helps.get(name) or "")
                 yield (*names, name), command
                 yield from _commands(command, (*names, name))
 
@@ -63,7 +88,7 @@ def _paragraph(text: str) -> str:
     heading, _, lines = text.partition("\n")
     if heading != "examples:":
         return text
-    return "```\n" + "".join(f"{line.strip()}\n" for line in lines.split("\n")) + "```"
+    return f"```\n{textwrap.dedent(lines)}\n```"
 
 
 def _table(actions: list[argparse.Action]) -> str:
@@ -102,9 +127,3 @@ def _group(parser: argparse.ArgumentParser, title: str) -> list[argparse.Action]
 def _is_shown(action: argparse.Action) -> bool:
     hidden = argparse._HelpAction | argparse._SubParsersAction
     return action.help != argparse.SUPPRESS and not isinstance(action, hidden)
-
-
-def _sentence(text: str) -> str:
-    """The help of a command in a list, as a sentence; a name as startingOffsets stays as it is."""
-    first = text.partition(" ")[0]
-    return f"{first.capitalize() if first.islower() else first}{text[len(first) :]}."

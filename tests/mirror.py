@@ -29,6 +29,7 @@ TESTED_BY: Final = {
     f"{_CLI}/parsers/*.py": "tests/spark/cli/parsers/test_program.py",
     f"{_CLI}/moves.py": "tests/spark/cli/test_groups.py",
     f"{_CLI}/console.py": "tests/spark/cli/test_output.py",
+    f"{_CLI}/status_line.py": "tests/spark/cli/test_waits.py",
     f"{_CLI}/exit_codes.py": "tests/spark/cli/test_operators.py",
     f"{_CLI}/dashboard.py": "tests/spark/lag/test_dashboard.py",
     f"{_CLI}/doctor.py": "tests/integration/test_doctor.py",

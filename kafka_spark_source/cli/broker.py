@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafka_spark_source.cli import console, servers
 from kafka_spark_source.cli.exit_codes import Run
+from kafka_spark_source.cli.output import Show
 from kafka_spark_source.testing.cluster import KafkaCluster
 from kafka_spark_source.testing.properties import CONVENIENT
 from kafka_spark_source.testing.state import Facts, Kind, RunningServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-_HEADINGS = ("name", "Kafka", "nodes", "security", "bootstrap servers", "pid", "since")
+_COLUMNS: Final[Mapping[str, Show]] = {
+    "name": str,
+    "kafka": str,
+    "nodes": str,
+    "alive": str,
+    "security": str,
+    "bootstrap_servers": str,
+    "pid": str,
+    "since": str,
+}
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -55,8 +65,8 @@ def _show_start(cluster: KafkaCluster, record: RunningServer) -> None:
             ("bootstrap servers", record.address),
             ("security", _security(cluster)),
             ("for commands", f"--context {record.name}"),
-            ("data", "\n".join(str(cluster.log_dir(each.node_id)) for each in cluster.brokers)),
-            ("logs", "\n".join(str(each.log_file) for each in cluster.brokers)),
+            *(("data", str(cluster.log_dir(each.node_id))) for each in cluster.brokers),
+            *(("log", str(each.log_file)) for each in cluster.brokers),
             ("pid", ", ".join(str(process.pid) for process in record.processes)),
             ("supervisor pid", str(record.supervisor.pid)),
         ]
@@ -64,20 +74,17 @@ def _show_start(cluster: KafkaCluster, record: RunningServer) -> None:
     console.print_text("\n" + console.spark_options(cluster.client_options))
 
 
-def _show_status(records: Sequence[RunningServer]) -> None:
-    rows = [
-        (
-            record.name,
-            record.version,
-            _nodes(record),
-            record.security,
-            record.address,
-            str(record.supervisor.pid),
-            record.since,
-        )
-        for record in records
-    ]
-    console.print_table(_HEADINGS, rows)
+def _row(record: RunningServer) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "kafka": record.version,
+        "nodes": len(record.processes),
+        "alive": record.processes_alive,
+        "security": record.security,
+        "bootstrap_servers": record.address,
+        "pid": record.supervisor.pid,
+        "since": record.since,
+    }
 
 
 def _security(cluster: KafkaCluster) -> str:
@@ -87,13 +94,8 @@ def _security(cluster: KafkaCluster) -> str:
     return f"{cluster.security} ({mechanisms}), {cluster.username} / {cluster.password}"
 
 
-def _nodes(record: RunningServer) -> str:
-    alive, total = record.processes_alive, len(record.processes)
-    return str(alive) if alive == total else f"{alive} of {total}"
-
-
 COMMANDS: Final[Mapping[str, Run]] = {
     "start": _start,
-    "status": lambda _arguments: servers.status(Kind.BROKER, _show_status),
+    "status": lambda arguments: servers.status(Kind.BROKER, arguments, _row, _COLUMNS),
     "stop": lambda arguments: servers.stop(Kind.BROKER, arguments),
 }

@@ -1,4 +1,4 @@
-"""The entry point: the command line -> the function that runs it, and its exit code.
+"""The command line -> the function that runs it, and its exit code.
 
 The only place that imports late: `--help` and completion need no module that runs a command, and so
 neither rich nor PyArrow.
@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.errors import KafkaError
-from kafka_spark_source.cli.exit_codes import ERROR, INTERRUPTED, OUTPUT_CLOSED, SUCCESS
+from kafka_spark_source.cli.exit_codes import ERROR, OUTPUT_CLOSED, SUCCESS
 from kafka_spark_source.cli.parsers.program import program
 from kafka_spark_source.testing.errors import LocalBrokerError
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _AGO: Final = re.compile(r"-\d+(ms|s|m|h|d)")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Runs the command line and returns its exit code."""
-    given = _joined(sys.argv[1:] if arguments is None else arguments)
+    given = _joined(arguments)
     parser = program()
     if not given:
         parser.print_help()
@@ -53,13 +53,10 @@ def _run(options: argparse.Namespace) -> int:
     except OSError as error:
         console.print_error(f"{error.strerror or error} ({error.filename or 'no file'})")
         return ERROR
-    except KeyboardInterrupt:
-        console.print_error("interrupted")
-        return INTERRUPTED
 
 
 def _function_of(module: str, command: str) -> Run:
-    """The function that runs a command, from the `COMMANDS` of a module of this room."""
+    """The function that runs a command, from the `COMMANDS` of a module of this package."""
     imported = importlib.import_module(f"kafka_spark_source.cli.{module}")
     function: Run = imported.COMMANDS[command]
     return function

@@ -19,12 +19,14 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaConfigError, KafkaTimeoutError
+from kafka_spark_source.cli.console import status_line
 from kafka_spark_source.cli.parsers.connection import (
     CONTEXT_VARIABLE,
     DEFAULT_CONTEXT,
     SERVERS_VARIABLE,
     SHOWN_FOLDER,
 )
+from kafka_spark_source.cli.waits import shown_waits
 from kafka_spark_source.testing import state
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ _PROPERTY: Final = re.compile(r"((?:\\.|[^\s=:\\])+)\s*[=:\s]?\s*(.*)")
 def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline]]:
     """A client as the arguments say, and when the command must have ended.
 
+    A terminal shows which broker the block waits for.
+
     Raises:
         KafkaConfigError: An option is unknown or missing, or cannot be used.
         KafkaError: No broker can be reached, each tried once. Says where their addresses are from,
@@ -54,7 +58,7 @@ def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline
     """
     options, source = options_of(arguments)
     config = ClientConfig.from_options(options)
-    with closing(Cluster(config)) as cluster:
+    with shown_waits(status_line), closing(Cluster(config)) as cluster:
         deadline = Deadline.after(arguments.timeout * 1000)
         # A job waits for brokers that are down; a person wants to know.
         try:

@@ -1,6 +1,7 @@
 """The output of the command line: tables, progress and errors. No decisions here.
 
-The only module that imports rich, from the extra `cli`.
+Only this module and `tables` import rich, from the extra `cli`. On a terminal lines for people stay
+within its width; elsewhere each row and each sentence is one line.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 
 from kafka_spark_source.cli.escaping import escaped, escaped_lines
+from kafka_spark_source.cli.status_line import StatusLine
+from kafka_spark_source.cli.tables import layout, properties, wrapped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-_WIDTH_OF_A_PIPE = 160
-# Between two columns of a table, in characters.
-_GAP = 2
+status_line = StatusLine()
 
 
 class _Console(Console):
@@ -30,9 +30,9 @@ class _Console(Console):
 
 
 def _console(*, stderr: bool) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _WIDTH_OF_A_PIPE
-    return _Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    """What prints next: the line of the status makes place for it."""
+    status_line.show(None)
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def clear() -> None:
@@ -41,8 +41,18 @@ def clear() -> None:
 
 
 def print_text(text: str) -> None:
-    """Prints lines without formatting."""
+    """Prints lines as they are, such as those to paste or for programs."""
     _console(stderr=False).print(escaped_lines(text), soft_wrap=True)
+
+
+def print_sentences(text: str) -> None:
+    """Prints lines for people, which a terminal shows broken between words."""
+    _print_sentences(_console(stderr=False), text)
+
+
+def print_question(text: str) -> None:
+    """Prints a question, on the standard error; the answer stands in the same line."""
+    _print_sentences(_console(stderr=True), f"{text}: ", end="")
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -53,6 +63,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def print_bytes(data: bytes) -> None:
     """Prints bytes as they are."""
+    status_line.show(None)
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
@@ -74,7 +85,13 @@ def discard_output() -> None:
 
 def print_error(text: str) -> None:
     """Prints an error."""
-    _console(stderr=True).print(f"pykafka: {escaped_lines(text)}", soft_wrap=True)
+    _print_sentences(_console(stderr=True), f"pykafka: {text}")
+
+
+def _print_sentences(console: Console, text: str, end: str = "\n") -> None:
+    shown, width = escaped_lines(text), _width(console)
+    lines = [shown] if width is None else wrapped_lines(shown, width)
+    console.print("\n".join(lines), soft_wrap=True, end=end)
 
 
 @contextmanager
@@ -90,43 +107,31 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda what: console.print(f"{escaped(what)} ...", soft_wrap=True)
 
 
-def print_properties(rows: Iterable[tuple[str, str]]) -> None:
+def print_properties(rows: Sequence[tuple[str, str]]) -> None:
     """Prints names and values, one pair in a line."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row(*map(escaped, row))
-    _console(stderr=False).print(table)
+    console = _console(stderr=False)
+    shown = [(escaped(name), escaped(value)) for name, value in rows]
+    _print_lines(console, properties(shown, _width(console)))
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints rows below headings.
-
-    No word is broken: the terminal wraps rows that do not fit then.
-    """
+    """Prints rows below headings: within the width of a terminal, else one row a line."""
     console = _console(stderr=False)
-    names, *cells = [[*map(escaped, row)] for row in (headings, *rows)]
-    widths = _widths([*zip(names, *cells, strict=True)], console.width)
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for heading, width in zip(names, widths, strict=True):
-        table.add_column(heading, width=width)
-    for row in cells:
-        table.add_row(*row)
-    console.width = max(console.width, sum(widths) + _GAP * len(widths))
-    console.print(table)
+    shown = [[*map(escaped, row)] for row in rows]
+    table = layout([*map(escaped, headings)], shown, _width(console))
+    _print_lines(console, table.above)
+    _print_lines(console, table.headings, style="bold")
+    _print_lines(console, table.rows)
 
 
-def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
-    """The characters of each column. Columns with most to gain are wrapped first, between words."""
-    widths = [max(map(len, texts)) for texts in columns]
-    words = [max(len(word) for text in texts for word in text.split(" ")) for texts in columns]
-    excess = sum(widths) + _GAP * (len(widths) - 1) - available
-    for column in sorted(range(len(widths)), key=lambda at: words[at] - widths[at]):
-        cut = min(max(0, excess), widths[column] - words[column])
-        widths[column] -= cut
-        excess -= cut
-    return widths
+def _width(console: Console) -> int | None:
+    # Not `is_terminal`: FORCE_COLOR makes rich take a pipe for one.
+    return console.width if console.file.isatty() else None
+
+
+def _print_lines(console: Console, lines: Iterable[str], style: str | None = None) -> None:
+    for line in lines:
+        console.print(line, style=style, soft_wrap=True)
 
 
 def spark_options(client_options: dict[str, str], prefix: str = "kafka.") -> str:

@@ -30,7 +30,7 @@ from kafka_spark_source.tools.masking import masked
 _REGISTRY_URL: Final = f"{REGISTRY_PREFIX}url"
 _CONTEXTS: Final[Mapping[str, Show]] = {
     "context": str,
-    "in_use": lambda is_used: "yes" if is_used else "",
+    "in_use": lambda is_used: "yes" if is_used else "no",
     "bootstrap_servers": str,
     "file": str,
 }
@@ -77,7 +77,7 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         print_json({"context": name, "file": str(known[name]), "options": options})
         return SUCCESS
-    console.print_text(f"{name}: {known[name]}")
+    console.print_sentences(f"{name}: {known[name]}")
     print_rows(arguments, [{"option": k, "value": v} for k, v in options.items()], _OPTIONS)
     return SUCCESS
 

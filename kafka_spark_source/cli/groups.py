@@ -62,7 +62,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.output == "json" or listed.groups:
         print_rows(arguments, [_listed(each) for each in listed.groups], _GROUPS)
     elif not listed.errors:
-        console.print_text("there is no group that you may describe")
+        console.print_sentences("there is no group that you may describe")
     for error in listed.errors:
         console.print_error(str(error))
     return ERROR if listed.errors else SUCCESS
@@ -151,7 +151,7 @@ def _reset(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         print_json({"group": planned.group_id} | facts_of(planned) | {"is_done": is_wanted})
     elif is_wanted:
-        console.print_text(f"The group {planned.group_id!r} continues from there.")
+        console.print_sentences(f"The group {planned.group_id!r} continues from there.")
     if not is_wanted and not arguments.dry_run:
         console.print_error("nothing was changed: not confirmed (use --yes)")
         return ERROR
@@ -167,7 +167,7 @@ def _delete(arguments: argparse.Namespace) -> int:
         return ERROR
     with connected(arguments) as (cluster, deadline):
         delete(cluster, arguments.group, deadline)
-    console.print_text(f"deleted the group {arguments.group!r}")
+    console.print_sentences(f"deleted the group {arguments.group!r}")
     return SUCCESS
 
 

@@ -138,11 +138,11 @@ def _unknown_row(unknown: _Unknown) -> dict[str, Any]:
 def _print_tables(arguments: argparse.Namespace, lags: Sequence[Lag]) -> None:
     for each in lags:
         records = sum(lag.records for lag in each.partitions)
-        console.print_text(f"{_heading(each)}, {records:,} records behind")
+        console.print_sentences(f"{_heading(each)}, {records:,} records behind")
         print_rows(arguments, _rows(each), _COLUMNS)
         beyond = [f"{lag.topic}-{lag.partition}" for lag in each.partitions if lag.is_beyond]
         if beyond:
-            console.print_text(
+            console.print_sentences(
                 f"Committed beyond the end of the log: {', '.join(beyond)}. The topic was deleted "
                 "and created again, or lost records."
             )

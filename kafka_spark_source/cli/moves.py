@@ -28,9 +28,9 @@ _COLUMNS: Final[Mapping[str, Show]] = {
 def print_moves(arguments: argparse.Namespace, planned: Plan, verb: str) -> None:
     """Print a table of the moves, and what they cost. `verb` tells what is done again."""
     print_rows(arguments, _rows(planned), _COLUMNS)
-    console.print_text(f"\n{planned.read_again:,} records at most are {verb} again.")
+    console.print_sentences(f"\n{planned.read_again:,} records at most are {verb} again.")
     if planned.skipped:
-        console.print_text(f"{planned.skipped:,} offsets are never read.")
+        console.print_sentences(f"{planned.skipped:,} offsets are never read.")
 
 
 def facts_of(planned: Plan) -> dict[str, Any]:

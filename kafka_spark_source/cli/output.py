@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # How a table shows a known value.
 Show: TypeAlias = Callable[[Any], str]
 
-# How a table shows a value that is not known.
+# How a table shows a value that is not known, or empty.
 UNKNOWN = "-"
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
@@ -56,7 +56,8 @@ def json_line(value: Any) -> str:
 
 
 def _shown(value: Any, show: Show) -> str:
-    return UNKNOWN if value is None else show(value)
+    # An empty cell would be no column for awk.
+    return UNKNOWN if value is None else show(value) or UNKNOWN
 
 
 def count(number: int) -> str:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafka_spark_source.cli import console, servers
 from kafka_spark_source.cli.exit_codes import Run
+from kafka_spark_source.cli.output import Show
 from kafka_spark_source.testing.registry import SchemaRegistry
 from kafka_spark_source.testing.state import Facts, Kind, RunningServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-_HEADINGS = ("name", "runs", "URL", "pid", "since")
+_COLUMNS: Final[Mapping[str, Show]] = {
+    "name": str,
+    "runs": lambda runs: "yes" if runs else "no",
+    "url": str,
+    "pid": str,
+    "since": str,
+}
 
 
 def _start(options: argparse.Namespace) -> int:
@@ -52,22 +59,18 @@ def _show_start(registry: SchemaRegistry, record: RunningServer) -> None:
     console.print_text("\n" + console.spark_options(registry.client_options, prefix=""))
 
 
-def _show_status(records: Sequence[RunningServer]) -> None:
-    rows = [
-        (
-            record.name,
-            "yes" if record.processes_alive else "no",
-            record.address,
-            str(record.supervisor.pid),
-            record.since,
-        )
-        for record in records
-    ]
-    console.print_table(_HEADINGS, rows)
+def _row(record: RunningServer) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "runs": bool(record.processes_alive),
+        "url": record.address,
+        "pid": record.supervisor.pid,
+        "since": record.since,
+    }
 
 
 COMMANDS: Final[Mapping[str, Run]] = {
     "start": _start,
-    "status": lambda _arguments: servers.status(Kind.REGISTRY, _show_status),
+    "status": lambda arguments: servers.status(Kind.REGISTRY, arguments, _row, _COLUMNS),
     "stop": lambda arguments: servers.stop(Kind.REGISTRY, arguments),
 }

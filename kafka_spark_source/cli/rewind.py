@@ -39,7 +39,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         print_json(_facts(planned) | {"copy": copy})
     elif copy:
-        console.print_text(f"The query continues from there. Its checkpoint was copied to {copy}")
+        console.print_sentences(
+            f"The query continues from there. Its checkpoint was copied to {copy}"
+        )
     if not is_wanted and not arguments.dry_run:
         console.print_error("nothing was changed: not confirmed (use --yes)")
         return ERROR
@@ -55,13 +57,13 @@ def _is_wanted(arguments: argparse.Namespace) -> bool:
 def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
     print_moves(arguments, planned, "read and written")
     if planned.is_unfinished:
-        console.print_text(
+        console.print_sentences(
             f"Micro-batch {planned.rewritten[-1]:,} has begun and not ended: it runs without "
             "records of this source, and the next one continues from there."
         )
     cut = [f"{each.topic}-{each.partition}" for each in planned.moves if each.is_at_start]
     if cut:
-        console.print_text(f"Retention may have taken earlier records of {', '.join(cut)}.")
+        console.print_sentences(f"Retention may have taken earlier records of {', '.join(cut)}.")
 
 
 def _facts(planned: Rewind) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import signal
 import threading
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kafka_spark_source.cli import console
 from kafka_spark_source.cli.exit_codes import NOTHING_RUNS, SUCCESS
+from kafka_spark_source.cli.output import print_rows
 from kafka_spark_source.testing import state
 from kafka_spark_source.testing.errors import LocalBrokerError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
+    from kafka_spark_source.cli.output import Show
     from kafka_spark_source.testing.state import Facts, Kind, RunningServer
 
 _WATCH_SECONDS = 0.5
@@ -86,14 +88,19 @@ def start(
     return SUCCESS
 
 
-def status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
+def status(
+    kind: Kind,
+    options: argparse.Namespace,
+    row: Callable[[RunningServer], dict[str, Any]],
+    columns: Mapping[str, Show],
+) -> int:
     """Shows the running servers of a kind."""
     records = _running(kind)
-    if not records:
-        console.print_text(f"no {kind.value} is running")
-        return NOTHING_RUNS
-    show(records)
-    return SUCCESS
+    if records or options.output == "json":
+        print_rows(options, map(row, records), columns)
+    else:
+        console.print_sentences(f"no {kind.value} is running")
+    return SUCCESS if records else NOTHING_RUNS
 
 
 def stop(kind: Kind, options: argparse.Namespace) -> int:
@@ -110,9 +117,9 @@ def stop(kind: Kind, options: argparse.Namespace) -> int:
         )
     for record in records:
         state.stop(record)
-        console.print_text(f"stopped {record.name}")
+        console.print_sentences(f"stopped {record.name}")
     if not records:
-        console.print_text(f"no {kind.value} is running")
+        console.print_sentences(f"no {kind.value} is running")
     return SUCCESS
 
 

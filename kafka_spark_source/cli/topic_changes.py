@@ -22,10 +22,11 @@ from kafka_spark_source.tools.topic_changes import (
 _COLUMNS: Final = dict.fromkeys(("setting", "before", "after"), str)
 
 # Kafka's partitioners take the hash of the key modulo this number.
-_KEYS_MOVE: Final = """
-The number of partitions decides where a key goes: later records of a key may go to
-another partition than its earlier ones. Then readers see them in no order, and
-compaction keeps one in each partition. Partitions cannot be taken away again."""
+_KEYS_MOVE: Final = (
+    "\nThe number of partitions decides where a key goes: later records of a key may go to another "
+    "partition than its earlier ones. Readers then see the records of the key in no order, and "
+    "compaction keeps one record in each partition. Partitions cannot be taken away again."
+)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -42,7 +43,7 @@ def _run(arguments: argparse.Namespace) -> int:
         changes = [each._asdict() for each in planned.changes]
         print_json({"topic": planned.topic, "changes": changes, "is_done": is_wanted})
     elif is_wanted:
-        console.print_text(f"changed {planned.topic!r}")
+        console.print_sentences(f"changed {planned.topic!r}")
     if planned.changes and not is_wanted and not arguments.dry_run:
         console.print_error("nothing was changed: not confirmed (use --yes)")
         return ERROR
@@ -63,11 +64,11 @@ def _configs(arguments: argparse.Namespace) -> dict[str, str | None]:
 
 def _print_plan(arguments: argparse.Namespace, planned: Alteration) -> None:
     if not planned.changes:
-        console.print_text(f"{planned.topic!r} has all that already: nothing to change")
+        console.print_sentences(f"{planned.topic!r} has all that already: nothing to change")
         return
     print_rows(arguments, [_row(each) for each in planned.changes], _COLUMNS)
     if planned.partitions is not None:
-        console.print_text(_KEYS_MOVE)
+        console.print_sentences(_KEYS_MOVE)
 
 
 def _row(change: Change) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.output import (
+    UNKNOWN,
     Show,
     count,
     moment,
@@ -97,7 +98,9 @@ def _describe(arguments: argparse.Namespace) -> int:
     print_rows(arguments, partitions, _PARTITIONS)
     if configs:
         console.print_text("")
-        console.print_properties((name, value or "-") for name, value in sorted(configs.items()))
+        console.print_properties(
+            [(name, value or UNKNOWN) for name, value in sorted(configs.items())]
+        )
     return SUCCESS
 
 
@@ -114,7 +117,7 @@ def _create(arguments: argparse.Namespace) -> int:
     )
     with connected(arguments) as (cluster, deadline):
         create_topic(cluster, new, deadline)
-    console.print_text(
+    console.print_sentences(
         f"created {new.name!r}, partitions: {new.partitions}, "
         f"replicas of each: {new.replication_factor}"
     )
@@ -128,7 +131,7 @@ def _delete(arguments: argparse.Namespace) -> int:
             console.print_error("nothing was deleted")
             return ERROR
         delete_topic(cluster, arguments.topic, deadline)
-    console.print_text(f"deleted {arguments.topic!r}")
+    console.print_sentences(f"deleted {arguments.topic!r}")
     return SUCCESS
 
 

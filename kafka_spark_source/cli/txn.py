@@ -37,7 +37,7 @@ def _list(arguments: argparse.Namespace) -> int:
         print_rows(arguments, [_row(each) for each in listed.transactions], _COLUMNS)
     elif not listed.errors:
         named = f" whose id begins with {arguments.prefix!r}" if arguments.prefix else ""
-        console.print_text(f"no transaction{named} is open")
+        console.print_sentences(f"no transaction{named} is open")
     for error in listed.errors:
         console.print_error(str(error))
     return ERROR if listed.errors else SUCCESS

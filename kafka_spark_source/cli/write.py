@@ -35,8 +35,10 @@ def _run(arguments: argparse.Namespace) -> int:
         except KafkaError as error:
             console.print_error(f"{error}\n{_written_before(error, writer)}")
             return ERROR
+        except KeyboardInterrupt as interrupt:
+            raise KeyboardInterrupt(_written_before(interrupt, writer)) from None
     noun = "record was" if writer.records == 1 else "records were"
-    console.print_text(f"{writer.records:,} {noun} written to {topic!r}")
+    console.print_sentences(f"{writer.records:,} {noun} written to {topic!r}")
     return SUCCESS
 
 
@@ -61,7 +63,7 @@ def _check(stream: BufferedReader, form: str | None, encoding: Encoding) -> None
     stream.seek(start)
 
 
-def _written_before(error: KafkaError, writer: LineWriter) -> str:
+def _written_before(error: BaseException, writer: LineWriter) -> str:
     """The lines that are written, and those that may be."""
     last = writer.last_number
     begin = f"Lines 1 to {last} were written" if last else "Nothing was written"

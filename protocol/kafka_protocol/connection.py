@@ -81,6 +81,11 @@ class Connection:
         return self._in_flight[0].correlation_id if self._in_flight else -1
 
     @property
+    def expected_api(self) -> str:
+        """The name of the API of the next response; empty without a request in flight."""
+        return self._in_flight[0].response.api_name if self._in_flight else ""
+
+    @property
     def missing_bytes(self) -> int:
         """The known number of missing bytes of the next response, at least 1; a hint for reads."""
         return self._frames.missing_bytes

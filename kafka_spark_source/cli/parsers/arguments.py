@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,8 +23,26 @@ _CONTEXTS: Final = dict.fromkeys(("bash", "zsh"), CONTEXTS_FUNCTION)
 _FILES: Final = {"bash": "_shtab_compgen_files", "zsh": "_files"}
 
 
+class _Help(argparse.HelpFormatter):
+    """Fits paragraphs to the terminal; those with indented lines, such as examples, stay."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse's
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join(
+            each if "\n  " in each else "\n".join(self._split_lines(each, width))
+            for each in paragraphs
+        )
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        # Names of options are not broken at their hyphens.
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that asks which command was meant."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"formatter_class": _Help, **options})
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -59,7 +78,7 @@ def add_output(parser: argparse._ActionsContainer) -> None:
         "--output",
         choices=("table", "json"),
         default="table",
-        help="for people or for programs (default: %(default)s)",
+        help="a table for people, or JSON for programs (default: %(default)s)",
     )
 
 

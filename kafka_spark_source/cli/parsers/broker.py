@@ -48,7 +48,6 @@ def add_broker(commands: Commands) -> None:
         subcommands.add_parser(
             "start",
             help="start one and return when it is ready; it keeps running in the background",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_START_EPILOG,
         )
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli.parsers.arguments import add_output, add_path, number_between
@@ -33,7 +32,6 @@ def add_checkpoint(commands: Commands) -> None:
         "checkpoint",
         help="the offsets that micro-batches of a streaming query read",
         description="Reads the checkpoint of a streaming query, or moves the query.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     subcommands = checkpoint.add_subparsers(metavar="COMMAND", required=True)
@@ -42,7 +40,11 @@ def add_checkpoint(commands: Commands) -> None:
     )
     add_path(show, "checkpoint", metavar="CHECKPOINT", help=_CHECKPOINT)
     show.add_argument(
-        "-n", type=number_between(1, 10_000), default=10, metavar="N", help="how many (default: 10)"
+        "-n",
+        type=number_between(1, 10_000),
+        default=10,
+        metavar="N",
+        help="how many micro-batches (default: 10)",
     )
     add_output(show)
     show.set_defaults(run=("checkpoint", "show"))
@@ -51,20 +53,28 @@ def add_checkpoint(commands: Commands) -> None:
     )
     add_path(diff, "checkpoint", metavar="CHECKPOINT", help=_CHECKPOINT)
     diff.add_argument(
-        "before", type=number_between(0, _MOST), metavar="BEFORE", help="the earlier one"
+        "before",
+        type=number_between(0, _MOST),
+        metavar="BEFORE",
+        help="the number of the earlier micro-batch",
     )
-    diff.add_argument("after", type=number_between(0, _MOST), metavar="AFTER", help="the later one")
+    diff.add_argument(
+        "after",
+        type=number_between(0, _MOST),
+        metavar="AFTER",
+        help="the number of the later micro-batch",
+    )
     add_output(diff)
     diff.set_defaults(run=("checkpoint", "diff"))
     export = subcommands.add_parser(
-        "export", help="startingOffsets for a new checkpoint, where this one is now"
+        "export", help="print startingOffsets, to continue with a new checkpoint where this one is"
     )
     add_path(export, "checkpoint", metavar="CHECKPOINT", help=_CHECKPOINT)
     export.add_argument(
         "--micro-batch",
         type=number_between(0, _MOST),
         metavar="N",
-        help="the one to continue after (default: the last that has ended)",
+        help="continue after this micro-batch (default: the last one that ended)",
     )
     export.set_defaults(run=("checkpoint", "export"))
     add_rewind(subcommands)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ def add_completion(commands: Commands) -> None:
         "completion",
         help="completion of commands and options, for bash and zsh",
         description="Prints a script by which a shell completes the commands of pykafka.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     parser.add_argument("shell", choices=("bash", "zsh"), help="the shell to print a script for")

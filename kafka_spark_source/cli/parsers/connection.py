@@ -41,7 +41,7 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         "--properties",
         type=Path,
         metavar="FILE",
-        help="options, as in Kafka's client.properties",
+        help="a file of options, as Kafka's client.properties",
     )
     add_context_name(
         group,
@@ -54,7 +54,7 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=30.0,
         metavar="SECONDS",
-        help="how long brokers may take to respond (default: 30)",
+        help="how long to wait for brokers (default: 30)",
     )
 
 
@@ -67,8 +67,8 @@ def add_formats(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="an option of the job about formats, such as value.format=avro, value.schema=FILE or "
-        "schema.registry.url=URL; may be repeated, and may be in a context",
+        help="an option of formats as the job has it, such as value.format=avro, value.schema=FILE "
+        "or schema.registry.url=URL; may be repeated, and may be in a context",
     )
 
 

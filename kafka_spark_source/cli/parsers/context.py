@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli.exit_codes import INCOMPLETE
@@ -38,7 +37,6 @@ def add_context(commands: Commands) -> None:
         "context",
         help="the contexts of --context, and their options",
         description="Lists the contexts of --context, and shows the options of one.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     subcommands = context.add_subparsers(metavar="COMMAND", required=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,8 +9,8 @@ if TYPE_CHECKING:
 
 _EPILOG: Final = """\
 examples:
-  pykafka dashboard > pykafka.json               # Grafana: Dashboards, New, Import
-  pykafka dashboard --alerts > pykafka.rules.yml # Prometheus: rule_files
+  pykafka dashboard > pykafka.json                # Grafana: New, Import
+  pykafka dashboard --alerts > pykafka.rules.yml  # Prometheus: rule_files
 
 Both are for the gauges of LagListener (kafka_spark_source.lag). The rules are JSON, which is YAML.
 """
@@ -23,8 +22,7 @@ def add_dashboard(commands: Commands) -> None:
         "dashboard",
         help="a Grafana dashboard, or Prometheus alert rules",
         description="Prints a Grafana dashboard for the lag of streaming queries.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("--alerts", action="store_true", help="alert rules instead")
+    parser.add_argument("--alerts", action="store_true", help="print alert rules instead")
     parser.set_defaults(run=("dashboard", "dashboard"))

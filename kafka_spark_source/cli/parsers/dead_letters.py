@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.exit_codes import BEHIND
@@ -15,10 +14,12 @@ if TYPE_CHECKING:
 _EPILOG = f"""\
 examples:
   pykafka dead-letters orders-dead-letters -b localhost:9092
-  pykafka dead-letters orders-dead-letters --from -1h --fail-above 0 || page-somebody
+  pykafka dead-letters orders-dead-letters --from -1h --fail-above 0
 
-The topic is one of the option deadLetterTopic, or of Kafka Connect. "repeated" are records that are
-there already, from a task that ran again. Exit codes: 0, 1 an error, {BEHIND} above --fail-above.
+The topic is named by the option deadLetterTopic of a query, or is one of Kafka Connect. "repeated"
+records are there already: a task ran again and wrote them twice.
+
+Exit codes: 0, 1 an error, {BEHIND} above --fail-above.
 """
 
 
@@ -27,8 +28,7 @@ def add_dead_letters(commands: Commands) -> None:
     parser = commands.add_parser(
         "dead-letters",
         help="how many records could not be decoded, and why",
-        description="Counts the records of a topic of dead letters, by the reasons in headers.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Counts the dead letters in a topic by the reasons in their headers.",
         epilog=_EPILOG,
     )
     add_topic(parser, "topic", help="the topic of dead letters")
@@ -37,13 +37,13 @@ def add_dead_letters(commands: Commands) -> None:
         dest="start",
         default="earliest",
         metavar="POSITION",
-        help="earliest, latest-20, -10m, a time, or an offset; default: %(default)s",
+        help="earliest, latest-20, -10m, a time, or an offset (default: %(default)s)",
     )
     parser.add_argument(
         "--fail-above",
         type=number_between(0, 2**63 - 1),
         metavar="N",
-        help=f"exit with {BEHIND} if there are more, repeated ones not counted",
+        help=f"exit with {BEHIND} if there are more dead letters; repeated ones do not count",
     )
     add_output(parser)
     add_connection(parser)

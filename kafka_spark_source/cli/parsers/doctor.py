@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli.parsers.arguments import add_output, add_topic
@@ -15,7 +14,8 @@ _EPILOG: Final = """\
 examples:
   pykafka doctor -b localhost:9092
   pykafka doctor --context prod --read orders --group reports
-  pykafka doctor --context prod --write copies --transactional-id-prefix orders-copy
+  pykafka doctor --context prod --write copies \\
+      --transactional-id-prefix orders-copy
 
 It changes nothing but this: with --write brokers give out a producer id, and with
 --transactional-id-prefix they keep an entry for the id PREFIX-doctor for a week. From the driver
@@ -32,7 +32,6 @@ def add_doctor(commands: Commands) -> None:
         help="find out why a job cannot reach, read or write",
         description="Takes the steps of a job one by one: host names, TCP, TLS, SASL, ApiVersions, "
         "the advertised brokers, clocks, leaders, rights and one Fetch.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     for name, verb in (("--read", "reads"), ("--write", "writes")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.parsers.arguments import add_output, add_topic
@@ -13,7 +12,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 A streaming query of Spark has no group: its offsets are in its checkpoint, and "checkpoint rewind"
-moves it. Brokers tell the state of groups in a list from 2.6 on, and their type from 3.8 on.
+moves it. In a list, brokers from 2.6 on tell the state of groups, and brokers from 3.8 on their
+type.
 
 examples:
   pykafka groups list -b localhost:9092
@@ -23,8 +23,8 @@ examples:
 """
 _RESET_EPILOG = """\
 Stop the programs of the group first: a group that has members is refused, because they would commit
-their own offsets again. Without --topic the group moves in all partitions that it has committed
-offsets of, which needs brokers from 0.10.2 on.
+their own offsets again. Without --topic the group moves in all partitions in which it has
+committed offsets, which needs brokers from 0.10.2 on.
 
 examples:
   pykafka groups reset reports --to -2h --dry-run
@@ -43,7 +43,6 @@ def add_groups(commands: Commands) -> None:
         "groups",
         help="list, describe, reset and delete consumer groups",
         description="Lists, describes, resets and deletes consumer groups.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     subcommands = groups.add_subparsers(metavar="COMMAND", required=True)
@@ -53,13 +52,14 @@ def add_groups(commands: Commands) -> None:
         "reset",
         help="move a group to another position; asks",
         description="Moves a group without members to another position.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_RESET_EPILOG,
     )
     delete = subcommands.add_parser("delete", help="delete a group with its offsets; asks")
     for parser in (describe, reset, delete):
         parser.add_argument("group", metavar="GROUP", help="the name of the group")
-    reset.add_argument("--to", required=True, metavar="POSITION", help="where to continue")
+    reset.add_argument(
+        "--to", required=True, metavar="POSITION", help="the position to continue from"
+    )
     add_topic(
         reset,
         "--topic",
@@ -69,7 +69,9 @@ def add_groups(commands: Commands) -> None:
         help="only this topic, also if the group has no offsets of it; may be repeated",
     )
     reset.add_argument(
-        "--skip", action="store_true", help="also forward: the offsets between are never read"
+        "--skip",
+        action="store_true",
+        help="allow moves forward: the offsets in between are never read",
     )
     reset.add_argument("--dry-run", action="store_true", help="only show the changes")
     for parser in (reset, delete):

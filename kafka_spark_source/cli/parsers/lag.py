@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.exit_codes import BEHIND, INCOMPLETE
@@ -39,7 +38,6 @@ def add_lag(commands: Commands) -> None:
         "lag",
         help="how far streaming queries are behind, from their checkpoints",
         description="Compares the checkpoints of streaming queries with the logs of their topics.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     add_path(
@@ -50,10 +48,13 @@ def add_lag(commands: Commands) -> None:
         help="the checkpoint folder of a query",
     )
     parser.add_argument(
-        "--group", action="append", default=[], help="a consumer group; may be repeated"
+        "--group", action="append", default=[], help="also a consumer group; may be repeated"
     )
     parser.add_argument(
-        "--watch", type=number_between(1, 86_400), metavar="SECONDS", help="look again and again"
+        "--watch",
+        type=number_between(1, 86_400),
+        metavar="SECONDS",
+        help="look again after so many seconds, until Ctrl-C",
     )
     parser.add_argument(
         "--prometheus", action="store_true", help="print gauges in Prometheus' text format"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.parsers.arguments import add_topic
@@ -19,8 +18,8 @@ examples:
   START=$(pykafka offsets orders --at -2h -o spark)
 
 A position is earliest, latest, latest-20, -10m (also ms, s, h, d), a time (UTC without a zone), or
-an offset. A time after all records is the end of the log. For an offset that is not in the log the
-nearest end of it is shown, and the standard error says so.
+an offset. A time after all records is the end of the log. If an offset is not in the log, the
+nearest end of the log is shown, and the standard error says so.
 """
 
 
@@ -30,7 +29,6 @@ def add_offsets(commands: Commands) -> None:
         "offsets",
         help="earliest and latest offsets of topics, and the offsets of a time",
         description="Shows the offsets of each partition, and prints startingOffsets to paste.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     add_topic(parser, "topics", nargs="+", help="the topics to look into")

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 _EPILOG = r"""
 examples:
   pykafka peek orders -b localhost:9092
-  pykafka peek orders -O value.format=avro -O schema.registry.url=http://localhost:8081
+  pykafka peek orders -O value.format=avro \
+      -O schema.registry.url=http://localhost:8081
   pykafka peek orders --from -10m -n 100 --output json | jq .value
   pykafka peek orders --partition 3 --from 1204500 -n 1
   pykafka peek orders --where-key customer-7 --from earliest --to -1h
   pykafka peek orders -f '%t [%p] at offset %o: key %k: %v\n'
   pykafka peek orders --follow
 
-Without --from the newest records are shown. Keys and values are shown as text; as hex, if they are
-not UTF-8. With a format (-O) they are shown as JSON; a payload that cannot be decoded is shown as
-it came, with the reason. JSON has a line for each record, with key_base64 and value_base64 for
+Without --from the newest records are shown. Keys and values are shown as text, or as hex if they
+are not UTF-8. With a format (-O) they are shown as JSON; a payload that cannot be decoded is shown
+as it came, with the reason. JSON has a line for each record, with key_base64 and value_base64 for
 bytes that are not text or could not be decoded: "pykafka write" reads such lines.
 
 -f takes kcat's fields: %t topic, %p partition, %o offset, %T timestamp in ms, %k key, %s or %v
@@ -38,7 +39,6 @@ def add_peek(commands: Commands) -> None:
         "peek",
         help="some records of a topic",
         description="Shows records of a topic.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG.lstrip("\n"),
     )
     add_topic(parser, "topic", help="the topic to look into")
@@ -53,7 +53,7 @@ def add_peek(commands: Commands) -> None:
         "--from",
         dest="start",
         metavar="POSITION",
-        help="earliest, latest-20, -10m, a time, or an offset",
+        help="earliest, latest-20, -10m, a time, or an offset (default: the newest records)",
     )
     parser.add_argument(
         "--partition",
@@ -66,7 +66,7 @@ def add_peek(commands: Commands) -> None:
     until.add_argument(
         "--to", dest="end", metavar="POSITION", help="the position to stop before (default: latest)"
     )
-    until.add_argument("--follow", action="store_true", help="then wait for new records")
+    until.add_argument("--follow", action="store_true", help="then show new records, until Ctrl-C")
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "-o",
@@ -76,7 +76,7 @@ def add_peek(commands: Commands) -> None:
         help="for people or for programs (default: text)",
     )
     form.add_argument(
-        "-f", "--format", metavar="FORMAT", help="print each record in this format of kcat's"
+        "-f", "--format", metavar="FORMAT", help="print each record in this format, as kcat does"
     )
     add_formats(parser)
     add_connection(parser)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from kafka_spark_source.cli.parsers.arguments import Parser
 from kafka_spark_source.cli.parsers.broker import add_broker
@@ -21,9 +21,6 @@ from kafka_spark_source.cli.parsers.topics import add_topics
 from kafka_spark_source.cli.parsers.txn import add_txn
 from kafka_spark_source.cli.parsers.write import add_write
 from kafka_spark_source.version import __version__
-
-if TYPE_CHECKING:
-    import argparse
 
 # In the order of the help.
 _ADD = (
@@ -44,11 +41,29 @@ _ADD = (
 
 def program() -> argparse.ArgumentParser:
     """The parser of `pykafka`, with all commands."""
-    parser = Parser(prog="pykafka", description="Kafka for PySpark without a jar: its tools.")
+    parser = Parser(
+        prog="pykafka", description="The tools of pykafka: Kafka for PySpark without a jar."
+    )
     parser.add_argument(
         "--version", action="version", version=f"pykafka {__version__}", help="print the version"
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in _ADD:
         add(commands)
+    _describe(parser)
     return parser
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Give each command without a description its line in the list of commands as one."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            lines = {each.dest: each.help or "" for each in action._choices_actions}
+            for name, command in action.choices.items():
+                command.description = command.description or _sentence(lines[name])
+                _describe(command)
+
+
+def _sentence(text: str) -> str:
+    """A line as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."

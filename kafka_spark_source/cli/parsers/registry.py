@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.parsers.servers import (
@@ -37,7 +36,6 @@ def add_registry(commands: Commands) -> None:
     start = subcommands.add_parser(
         "start",
         help="start one and return when it is ready; it keeps running in the background",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_START_EPILOG,
     )
     add_port(start, "its port")

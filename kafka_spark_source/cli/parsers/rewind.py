@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.parsers.arguments import add_output, add_path
@@ -25,8 +24,8 @@ examples:
 A position is earliest, latest, latest-20, -10m (also ms, s, h, d), a time (UTC without a zone), an
 offset, or JSON as in startingOffsets; partitions that it does not name stay where they are.
 
-Spark's checkpoints have no lock. A query that wrote in the last minute is refused; one that waits
-for records cannot be told from one that has ended.
+Spark's checkpoints have no lock. A query that wrote in the last minute is refused. A query that
+waits for records looks like one that has ended: make sure that it is stopped.
 """
 
 
@@ -36,14 +35,21 @@ def add_rewind(commands: Commands) -> None:
         "rewind",
         help="continue a query from another position; asks",
         description="Moves a streaming query to another position, in its own checkpoint.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     add_path(parser, "checkpoint", metavar="CHECKPOINT", help="the checkpoint folder of the query")
-    parser.add_argument("--to", required=True, metavar="POSITION", help="where to continue")
-    parser.add_argument("--source", metavar="S", help="which of several, as `show` lists them")
     parser.add_argument(
-        "--skip", action="store_true", help="also forward: the offsets between are never read"
+        "--to", required=True, metavar="POSITION", help="the position to continue from"
+    )
+    parser.add_argument(
+        "--source",
+        metavar="S",
+        help="the source to move, if the query has several: `checkpoint show` lists them",
+    )
+    parser.add_argument(
+        "--skip",
+        action="store_true",
+        help="allow moves forward: the offsets in between are never read",
     )
     parser.add_argument("--dry-run", action="store_true", help="only show the changes")
     parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from kafka_spark_source.cli.parsers.arguments import number_between
+from kafka_spark_source.cli.parsers.arguments import add_output, number_between
 
 if TYPE_CHECKING:
     from kafka_spark_source.cli.parsers.arguments import Commands
@@ -25,7 +25,11 @@ def add_common_arguments(
         shown: The only output of `--quiet`.
     """
     start.add_argument(
-        "--heap", type=_heap, default="256m", metavar="SIZE", help="of each JVM (default: 256m)"
+        "--heap",
+        type=_heap,
+        default="256m",
+        metavar="SIZE",
+        help="the heap of each JVM (default: 256m)",
     )
     start.add_argument("--name", help=f"its name (default: {names})")
     start.add_argument("--foreground", action="store_true", help="wait for Ctrl-C, then stop it")
@@ -43,12 +47,15 @@ def add_port(start: argparse.ArgumentParser, whose: str) -> None:
 def add_status_and_stop(subcommands: Commands, kind: Kind) -> None:
     """The commands `status` and `stop`."""
     status = subcommands.add_parser(
-        "status", help="show the running ones (exit code 3 if nothing runs)"
+        "status", help="show the servers that run; exit code 3 if there is no such server"
     )
+    add_output(status)
     status.set_defaults(run=(kind.value, "status"))
     stop = subcommands.add_parser("stop", help="stop one and wait until it has ended")
     which = stop.add_mutually_exclusive_group()
-    which.add_argument("name", nargs="?", metavar="NAME", help="required if more than one runs")
+    which.add_argument(
+        "name", nargs="?", metavar="NAME", help="the one to stop; required if more than one runs"
+    )
     which.add_argument("--all", action="store_true", help="stop all")
     stop.set_defaults(run=(kind.value, "stop"))
 

@@ -20,17 +20,18 @@ _EPILOG = """\
 examples:
   pykafka topics list -b localhost:9092
   pykafka topics describe orders
-  pykafka topics create orders --partitions 12 --replicas 3 --config retention.ms=86400000
+  pykafka topics create orders --partitions 12 --config retention.ms=86400000
   pykafka topics alter orders --partitions 24
-  pykafka topics alter orders --config retention.ms=3600000 --delete-config cleanup.policy
+  pykafka topics alter orders --config retention.ms=3600000
+  pykafka topics alter orders --delete-config retention.ms
   pykafka topics delete orders
 
 "offsets" is the number of offsets in the logs, an upper limit of the records. Sizes need brokers
-from 1.0 and the right to describe the cluster.
+from 1.0 on and the right to describe the cluster.
 
-"alter" shows old and new values, and brokers check the new ones, before it asks. More partitions
-need brokers from 1.0 on, configurations brokers from 2.3 on: older ones can only replace all
-configurations of a topic.
+"alter" shows the old and the new values, lets the brokers check the new ones, and then asks. More
+partitions need brokers from 1.0 on. Configurations need brokers from 2.3 on: older brokers can only
+replace all configurations of a topic.
 """
 
 
@@ -40,14 +41,11 @@ def add_topics(commands: Commands) -> None:
         "topics",
         help="list, describe, create, alter and delete topics",
         description="Lists, describes, creates, alters and deletes topics.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     subcommands = topics.add_subparsers(metavar="COMMAND", required=True)
     listing = subcommands.add_parser("list", help="all topics that you may describe")
-    listing.add_argument(
-        "--internal", action="store_true", help="also the internal topics of Kafka itself"
-    )
+    listing.add_argument("--internal", action="store_true", help="also Kafka's internal topics")
     form = listing.add_mutually_exclusive_group()
     form.add_argument("--names", action="store_true", help="print only names, one in a line")
     add_output(form)
@@ -59,14 +57,14 @@ def add_topics(commands: Commands) -> None:
         type=number_between(1, 100_000),
         default=1,
         metavar="N",
-        help="how many it has (default: 1)",
+        help="the number of partitions (default: 1)",
     )
     create.add_argument(
         "--replicas",
         type=number_between(1, 100),
         default=1,
         metavar="N",
-        help="the replicas of each partition (default: 1)",
+        help="the number of replicas of each partition (default: 1)",
     )
     create.add_argument(
         "--config",
@@ -95,7 +93,7 @@ def _add_changes(alter: argparse.ArgumentParser) -> None:
         "--partitions",
         type=number_between(1, 100_000),
         metavar="N",
-        help="how many it will have in all; keys move (default: as it is)",
+        help="the new number of partitions; keys move to other partitions",
     )
     alter.add_argument(
         "--config",
@@ -103,14 +101,14 @@ def _add_changes(alter: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a new option of the topic; others stay; may be repeated",
+        help="an option of the topic to set; other options stay; may be repeated",
     )
     alter.add_argument(
         "--delete-config",
         action="append",
         default=[],
         metavar="KEY",
-        help="an option that goes back to the default of the brokers; may be repeated",
+        help="an option to set back to the default of the brokers; may be repeated",
     )
     alter.add_argument("--dry-run", action="store_true", help="only show the changes")
     add_output(alter)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli.parsers.arguments import add_output
@@ -32,10 +31,9 @@ def add_txn(commands: Commands) -> None:
         "txn",
         help="open transactions, which readers of committed records wait for",
         description="Shows open transactions, and aborts one.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    subcommands = txn.add_subparsers(metavar="SUBCOMMAND", required=True)
+    subcommands = txn.add_subparsers(metavar="COMMAND", required=True)
     listed = subcommands.add_parser("list", help="open transactions")
     listed.add_argument("--prefix", default="", help="the beginning of their ids (default: all)")
     abort = subcommands.add_parser("abort", help="abort one whose writer does not end it; asks")
@@ -46,7 +44,8 @@ def add_txn(commands: Commands) -> None:
             "--commit-log",
             metavar="TOPIC",
             default=Table.COMMIT_LOG_TOPIC.value_in({}),
-            help="the topic of decisions, commitLogTopic (default: %(default)s)",
+            help="the topic in which drivers write their decisions (commitLogTopic; default: "
+            "%(default)s)",
         )
         add_connection(parser)
         parser.set_defaults(run=("txn", name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli.parsers.arguments import add_path, add_topic, number_between
@@ -14,19 +13,19 @@ if TYPE_CHECKING:
 _EPILOG: Final = """\
 examples:
   echo hello | pykafka write orders -b localhost:9092
-  pykafka peek orders --context prod -n 100 -o json | pykafka write orders-test -b localhost:9092
+  pykafka peek orders --context prod -n 100 -o json | pykafka write orders-test
   printf 'k\\tv\\n' | pykafka write orders --input tab
   pykafka write orders --from-file orders.json -O value.format=avro \\
       -O schema.registry.url=http://localhost:8081
 
 Each line is a record: its value, or with --input tab its key, a tab and its value, or with --input
-json an object as "pykafka peek -o json" prints it: key, value, headers and timestamp_ms are
-written, where the record was is not; key_base64 and value_base64 are bytes. Lines of peek are
-recognised without --input. A column with a format (-O) has a document of JSON in each line.
+json an object as "pykafka peek -o json" prints it. Its key, value, headers and timestamp_ms are
+written; its topic, partition and offset are not. key_base64 and value_base64 are bytes. Lines of
+peek are recognised without --input. If a key or a value has a format (-O), it is JSON in each line.
 
-A key decides the partition as with Kafka's own producer. A file is checked to its end before the
-first record is written. Lines of a pipe are written as they arrive: a broken one ends the command,
-which says which lines were written.
+A record with a key goes to the partition that Kafka's own producer chooses. A file is checked to
+its end before the first record is written. Lines of a pipe are written as they arrive: a broken
+line ends the command, which says which lines were written.
 """
 
 
@@ -36,14 +35,13 @@ def add_write(commands: Commands) -> None:
         "write",
         help="write lines to a topic",
         description="Writes the lines of the standard input, or of a file, to a topic.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     add_topic(parser, "topic", help="the topic to write to, which must exist")
     parser.add_argument(
         "--input",
         choices=("lines", "tab", "json"),
-        help="what lines are (default: lines, or json if the first line is one of peek)",
+        help="the form of the lines (default: json if the first line is one of peek, else lines)",
     )
     add_path(parser, "--from-file", metavar="FILE", help="read this file (default: standard input)")
     parser.add_argument(

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.errors import BrokerConnectionError, KafkaError
 
 T = TypeVar("T")
@@ -225,7 +226,9 @@ class Retry:
             KafkaError: The time is up: `error` itself, or the error before it if the deadline
                 passed during the last try and so caused `error`.
         """
-        _source.sleep(self.next_backoff_ms(error) / 1000)
+        backoff_ms = self.next_backoff_ms(error)
+        with waiting_for(f"another try after: {error}"):
+            _source.sleep(backoff_ms / 1000)
 
     def next_backoff_ms(self, error: KafkaError) -> float:
         """Count a failure, and return how long to wait before the next try, in ms.

@@ -1,8 +1,14 @@
 """The command `pykafka` in a process of its own."""
 
+import fcntl
 import os
+import pty
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 
 from kafka_spark_source.testing import probe
@@ -32,6 +38,71 @@ def in_the_foreground(*arguments: str, address: str) -> "subprocess.Popen[str]":
     assert command.stdout.readline().startswith(address)
     assert ProcessIdentity.of(command.pid).is_alive
     return command
+
+
+class Terminal:
+    """A command at a terminal of 80 columns, until the block ends.
+
+    Attributes:
+        text: All that was read from the terminal, typed text among it.
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        self.text = ""
+
+    def __enter__(self) -> "Terminal":
+        self._fd, self._of_the_command = pty.openpty()
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._modes = termios.tcgetattr(self._of_the_command)
+        self._process = subprocess.Popen(
+            [*COMMAND, *self._arguments],
+            stdin=self._of_the_command,
+            stdout=self._of_the_command,
+            stderr=self._of_the_command,
+            env={n: v for n, v in os.environ.items() if n != "COLUMNS"} | {"TERM": "xterm"},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._fd)
+        os.close(self._of_the_command)
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether its modes are those of the start, and the cursor is visible."""
+        hidden, shown = (self.text.rfind(f"\x1b[?25{mode}") for mode in "lh")
+        return hidden <= shown and termios.tcgetattr(self._of_the_command) == self._modes
+
+    def type(self, data: bytes) -> None:
+        os.write(self._fd, data)
+
+    def read_until(self, text: str) -> None:
+        """Read until this text was printed."""
+        while text not in self.text:
+            assert self._read(COMMAND_SECONDS), self.text
+            assert text in self.text or self._process.poll() is None, self.text
+
+    def read_to_end(self) -> int:
+        """Read until the command has ended, and return its exit code."""
+        while self._process.poll() is None:
+            self._read(0.1)
+        while self._read(0):
+            pass
+        return self._process.returncode
+
+    def interrupt(self) -> int:
+        """As Ctrl-C; returns the exit code."""
+        self._process.send_signal(signal.SIGINT)
+        return self.read_to_end()
+
+    def _read(self, seconds: float) -> bool:
+        is_ready, _, _ = select.select([self._fd], [], [], seconds)
+        if is_ready:
+            self.text += os.read(self._fd, 65_536).decode()
+        return bool(is_ready)
 
 
 def free_port() -> int:

@@ -74,7 +74,7 @@ def test_contexts_are_listed(
     assert cli.main(["context", "list"]) == 0
     heading, first, second = capsys.readouterr().out.splitlines()
     assert heading.split() == ["context", "in", "use", "bootstrap", "servers", "file"]
-    assert first.split() == ["kafka-1", "-", str(home / "kafka-1.properties")]
+    assert first.split() == ["kafka-1", "no", "-", str(home / "kafka-1.properties")]
     assert second.split()[:3] == ["prod", "yes", "a:1,b:2"]
     assert cli.main(["context", "list", "--names"]) == 0
     assert capsys.readouterr().out == "kafka-1\nprod\n"

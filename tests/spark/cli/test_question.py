@@ -16,6 +16,15 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_the_end_of_the_input_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-D. The next output begins a line."""
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    assert not is_sure("Write the topic's name", "orders")
+    assert capsys.readouterr().err.endswith("(orders): \n")
+
+
 @pytest.mark.parametrize(
     ("answer", "sure"), [("orders\n", True), (" orders \n", True), ("y\n", False), ("\n", False)]
 )
@@ -24,7 +33,7 @@ def test_only_the_expected_word_counts(
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     assert is_sure("Write the topic's name", "orders") is sure
-    assert capsys.readouterr().out == "Write the topic's name (orders): "
+    assert capsys.readouterr().err == "Write the topic's name (orders): "
 
 
 def test_nobody_is_asked_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

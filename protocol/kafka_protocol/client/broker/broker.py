@@ -28,6 +28,7 @@ from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_withou
 from kafka_protocol.client.clock import Deadline, monotonic_ms, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
+from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.errors import (
     BrokerConnectionError,
     EncodeError,
@@ -306,7 +307,8 @@ class Broker:
                 f"{request.api_name} to {self}: the broker throttles this client for another "
                 f"{throttled_ms:.0f} ms, because of a quota, and only {left_ms:.0f} ms are left"
             )
-        sleep_ms(throttled_ms)
+        with waiting_for(f"{self.address} (throttled, for a quota)"):
+            sleep_ms(throttled_ms)
 
     def _authenticate(self, deadline: Deadline) -> None:
         with self._closing_after_errors(f"SASL to {self}", deadline):

@@ -11,6 +11,7 @@ from typing import Any
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.connect import connect
+from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.connection import Connection
 from kafka_protocol.repeated_request import RepeatedRequest
 from kafka_protocol.schema import Request, Response, VersionRange
@@ -62,13 +63,14 @@ class BrokerConnection:
             ProtocolError: The bytes received are not that response.
             BrokerConnectionError, KafkaTimeoutError: No whole response was received.
         """
-        while (response := self.protocol.next_response()) is None:
-            buffer = self.protocol.receive_buffer
-            if buffer is not None:
-                self.protocol.bytes_received(self.transport.read_into(buffer, deadline))
-            else:
-                data = self.transport.read(self.protocol.missing_bytes, deadline)
-                self.protocol.receive_data(data)
+        with waiting_for(f"{self.address} ({self.protocol.expected_api})"):
+            while (response := self.protocol.next_response()) is None:
+                buffer = self.protocol.receive_buffer
+                if buffer is not None:
+                    self.protocol.bytes_received(self.transport.read_into(buffer, deadline))
+                else:
+                    data = self.transport.read(self.protocol.missing_bytes, deadline)
+                    self.protocol.receive_data(data)
         return response
 
     @property

@@ -15,6 +15,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import Stream, Transport
+from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.errors import BrokerConnectionError
 
 # As from `socket.getaddrinfo`: family, type, protocol, canonical name, socket address.
@@ -35,7 +36,8 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
         TlsError: The two sides cannot agree, or one does not trust the other.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
-    return _opener(address, security, deadline)
+    with waiting_for(f"{address} (connection)"):
+        return _opener(address, security, deadline)
 
 
 @contextmanager

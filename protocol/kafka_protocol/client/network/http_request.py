@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
+from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ def send(
     address = Address(parts.hostname or "", parts.port or port)
     transport = connect(address, replace(security, protocol=protocol), deadline)
     try:
-        transport.write([_encoded(request)], deadline)
-        return _read_response(transport, address, deadline, max_body_bytes)
+        with waiting_for(f"{address} (HTTP)"):
+            transport.write([_encoded(request)], deadline)
+            return _read_response(transport, address, deadline, max_body_bytes)
     finally:
         transport.close()
 

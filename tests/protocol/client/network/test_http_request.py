@@ -23,6 +23,7 @@ from kafka_protocol.client.network.http_request import (
     send,
 )
 from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
+from kafka_protocol.client.waits import observed_by
 from kafka_protocol.errors import KafkaTimeoutError, ProtocolError, TlsError
 from tests.fakes.tls import authority_pem, listening, server_context
 
@@ -122,6 +123,14 @@ def test_a_response_that_is_too_long(head: bytes) -> None:
     with responding(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + bytes(MAX_BODY_BYTES + 1)) as url:
         with pytest.raises(ResponseTooLongError, match="is longer than 1048576 bytes"):
             post_to(url)
+
+
+def test_the_server_is_waited_for() -> None:
+    seen: list[str | None] = []
+    with responding(OK) as url, observed_by(seen.append):
+        post_to(url)
+    address = url.removeprefix("http://")
+    assert seen == [f"{address} (connection)", None, f"{address} (HTTP)", None]
 
 
 def test_a_request_without_a_body() -> None:

@@ -7,6 +7,7 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -49,6 +50,61 @@ def test_each_argument_has_help() -> None:
     listed = [*arguments_of(program())]
     assert len(listed) > 100
     assert [(of, action.dest) for of, action in listed if not action.help] == []
+
+
+# Commands that list nothing, each with a reason. Every other one has `-o json`.
+LIST_NOTHING: Final = {
+    "broker start": "prints an address with --quiet",
+    "registry start": "prints an address with --quiet",
+    "checkpoint export": "prints JSON",
+    "dashboard": "prints JSON",
+    "completion": "prints a script",
+    **dict.fromkeys(("topics create", "topics delete", "groups delete"), "changes one thing"),
+    **dict.fromkeys(("txn abort", "broker stop", "registry stop", "write"), "changes something"),
+}
+
+
+def parsers_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parser, and the parsers of all commands below it."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers_of(each)
+
+
+def test_each_command_that_lists_something_prints_json() -> None:
+    commands = {
+        each.prog.removeprefix("pykafka "): each
+        for each in parsers_of(program())
+        if each.get_default("run")
+    }
+    assert {name for name, each in commands.items() if not has_json(each)} == set(LIST_NOTHING)
+
+
+def has_json(parser: argparse.ArgumentParser) -> bool:
+    return any(
+        {"-o", "--output"} <= {*action.option_strings} and "json" in (action.choices or ())
+        for action in parser._actions
+    )
+
+
+def test_help_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [
+        (each.prog, line)
+        for each in parsers_of(program())
+        for line in each.format_help().split("\n")
+    ]
+    assert len(lines) > 500
+    assert [(of, line) for of, line in lines if len(line) > 80] == []
+
+
+def test_each_command_says_what_it_does() -> None:
+    for each in parsers_of(program()):
+        description = each.description or ""
+        assert description[:1].isupper(), each.prog
+        assert description.endswith("."), each.prog
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("lag", "--help"), ("topics", "list", "-h")])

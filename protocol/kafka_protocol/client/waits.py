@@ -1,0 +1,38 @@
+"""The waits of this process: tells which server it waits for, to whoever shows that to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+Observer: TypeAlias = Callable[[str | None], None]
+"""Gets a text when a wait begins, and None when it ends. Must not raise."""
+
+
+def _ignore(_what: str | None) -> None:
+    """The observer of a process that shows no waits."""
+
+
+_observer: Observer = _ignore
+
+
+@contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """The block waits for this: a server and what it is asked for, or the time of another try."""
+    _observer(what)
+    try:
+        yield
+    finally:
+        _observer(None)
+
+
+@contextmanager
+def observed_by(observer: Observer) -> Iterator[None]:
+    """Tell the waits of the whole process to an observer until the block ends."""
+    global _observer  # noqa: PLW0603  the one place that replaces it
+    previous, _observer = _observer, observer
+    try:
+        yield
+    finally:
+        _observer = previous
