@@ -33,7 +33,7 @@ pykafka topics list | awk -F'  +' 'NR > 1 {print $1, $4}'
 ```
 
 For programs each command that lists something has `-o json`. A list is an array with an object for
-each row, whose names are those of the columns; a description is one object. `peek`, which may
+each row with the names of the columns; a description is one object. `peek`, which may
 never end, prints an object in each line. Times are in ms since 1970 and end with `_ms`; an unknown
 value is null.
 

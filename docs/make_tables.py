@@ -127,8 +127,8 @@ Python traceback. A traceback of this project is a bug.
 
 ## Conditions
 
-A condition stands in brackets at the beginning of the error. Its name is that of Spark's own
-connector, if it has the condition.
+A condition stands in brackets at the beginning of the error. It has the same name in Spark's own
+connector, if that has the condition.
 
 | condition | meaning | what to do |
 | --- | --- | --- |

@@ -21,6 +21,8 @@ _OTHER_BLANKS: Final = re.compile(r"(?<= ) |^ | $")
 # A number is never broken, and other words only into parts of at least this width.
 _NUMBER: Final = re.compile(r"-?[\d,.]+")
 _PART: Final = 16
+# Nor are several words of a cell put into lines of less than this width, as a time has.
+_WORDS: Final = 20
 
 
 class Layout(NamedTuple):
@@ -48,7 +50,8 @@ class _Column(NamedTuple):
         words = {word for text in self.texts for word in text.split(" ")}
         numbers = [cell_len(word) for word in words if _NUMBER.fullmatch(word)]
         longest = max(map(cell_len, words))
-        return int(max(min(longest, part), *numbers, 0))
+        several = [min(cell_len(text), _WORDS) for text in self.cells if " " in text]
+        return int(max(min(longest, part), *numbers, *several, 0))
 
 
 def layout(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> Layout:

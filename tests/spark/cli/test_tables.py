@@ -74,8 +74,11 @@ LAG: Final = ["source", "topic", "partition", "committed", "planned", "latest", 
 def test_what_is_tried_in_turn() -> None:
     times = [["0", "2026-11-24 21:37:50Z"], ["1", "2026-11-24 21:37:51Z"]]
     assert layout(["partition", "first"], times, 40).rows[0] == "0          2026-11-24 21:37:50Z"
-    between_words = layout(["partition", "first"], times, 22)
-    assert between_words.rows[:2] == ["0          2026-11-24", "           21:37:50Z"]
+    reasons = [["0", "the value is not JSON"], ["1", "the key is not a number, but text"]]
+    between_words = layout(["partition", "reason"], reasons, 32)
+    assert between_words.rows[:2] == ["0          the value is not", "           JSON"]
+    # Not narrower than a time, which would be a column of single words.
+    assert layout(["partition", "first"], times, 22).rows[0] == "partition: 0"
 
     lags = [["0", TOPIC, str(n), *["1,204,567,890"] * 3, f"{n} s", "0"] for n in range(2)]
     equal_above = layout(LAG, lags, 80)
