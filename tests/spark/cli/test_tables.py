@@ -75,7 +75,7 @@ def test_what_is_tried_in_turn() -> None:
     times = [["0", "2026-11-24 21:37:50Z"], ["1", "2026-11-24 21:37:51Z"]]
     assert layout(["partition", "first"], times, 40).rows[0] == "0          2026-11-24 21:37:50Z"
     reasons = [["0", "the value is not JSON"], ["1", "the key is not a number, but text"]]
-    between_words = layout(["partition", "reason"], reasons, 32)
+    between_words = layout(["partition", "reason"], reasons, 31)
     assert between_words.rows[:2] == ["0          the value is not", "           JSON"]
     # Not narrower than a time, which would be a column of single words.
     assert layout(["partition", "first"], times, 22).rows[0] == "partition: 0"
