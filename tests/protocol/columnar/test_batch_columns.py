@@ -239,13 +239,19 @@ def many(*batches: bytes) -> BatchColumns:
     return found
 
 
-@pytest.mark.parametrize("others", [[], [compressed(CompressionCodec.GZIP, b"of another codec")]])
-def test_many_small_payloads(others: list[bytes]) -> None:
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("codec", [CompressionCodec.GZIP, CompressionCodec.LZ4])
+def test_many_small_payloads(codec: CompressionCodec, start: int) -> None:
+    """The first of them may be of another codec, or not in the window."""
     values = [b"value %d" % number for number in range(150)]
-    batches = many(*others, *(compressed(CompressionCodec.LZ4, value) for value in values))
-    fetched = [(OffsetRange(PARTITION, len(others), 1_000), batches)]
+    first, *others = values
+    batches = [
+        compressed(codec, first),
+        *(compressed(CompressionCodec.LZ4, each) for each in others),
+    ]
+    fetched = [(OffsetRange(PARTITION, start, 1_000), many(*batches))]
     (decoded,) = decode_batches(fetched, ("value",))
-    assert decoded["value"].to_pylist() == values
+    assert decoded["value"].to_pylist() == values[start:]
 
 
 def test_fault_33_the_damaged_one_of_many_small_payloads_is_named() -> None:
