@@ -84,13 +84,27 @@ def high_watermark(servers: str, topic: str, partition: int) -> int:
 
 
 def produce(
-    servers: str, topic: str, values: Iterable[bytes | str | None], partition: int = 0
+    servers: str,
+    topic: str,
+    values: Iterable[bytes | str | None],
+    partition: int = 0,
+    release: tuple[int, ...] = (),
 ) -> None:
-    """Writes values to a partition, and returns when they are acknowledged."""
-    producer = Producer({"bootstrap.servers": servers, **IN_ORDER})
+    """Writes values to a partition, and returns when they are acknowledged.
+
+    Brokers below 0.10 need `release`: they do not respond to a request for their versions.
+    """
+    producer = Producer({"bootstrap.servers": servers, **IN_ORDER, **_settings_for(release)})
     for value in values:
         producer.produce(topic, value, partition=partition)
     assert producer.flush(_FLUSH_SECONDS) == 0
+
+
+def _settings_for(release: tuple[int, ...]) -> dict[str, str]:
+    if not release or release >= (0, 10):
+        return {}
+    fallback = ".".join(map(str, release))
+    return {"api.version.request": "false", "broker.version.fallback": fallback}
 
 
 def repeated_value(topic: str, partition: int, offset: int) -> str:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.client.cluster.admin import NewTopic, create_topic
-from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.clients import soon
 from tests.integration.example_processes import run_example
 from tests.witness import records_of
 
@@ -21,10 +18,12 @@ pytestmark = [
 ]
 
 
-def test_the_example(kafka_cluster: KafkaCluster, cluster: Cluster) -> None:
+def test_the_example() -> None:
     """One run: Spark's own catalog in memory forgets the table, so a second one needs Hive's."""
-    for topic in ("orders", "large-orders"):
-        create_topic(cluster, NewTopic(topic), soon())
-    servers = kafka_cluster.bootstrap_servers
-    run_example("examples/run_pipeline.py", "--servers", servers)
-    assert [value for _, value in records_of(servers, "large-orders", 0)] == ["100", "250"]
+    # Brokers of its own: the names of the topics are those of other examples.
+    with KafkaCluster() as brokers:
+        for topic in ("orders", "large-orders"):
+            brokers.create_topic(topic)
+        run_example("examples/run_pipeline.py", "--servers", brokers.bootstrap_servers)
+        records = records_of(brokers.bootstrap_servers, "large-orders", 0)
+    assert [value for _, value in records] == ["100", "250"]
