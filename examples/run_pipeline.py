@@ -29,13 +29,15 @@ kafka = {"bootstrap.servers": options.servers}
 orders = pa.table({"key": ["ann", "bob", "cid"], "value": ["7", "100", "250"]})
 write_table(orders, kafka, topic="orders")
 
-# Each run has a folder of its own, so it reads the topic from the beginning.
+# Each run has a folder of its own, so it reads the topic from the beginning. Spark's warehouse is in
+# it, too: without Hive, the next run would find the table's files, and no table.
 folder = Path(tempfile.mkdtemp()) / "pipeline"
 shutil.copytree(PIPELINE, folder)
 spec = folder / "spark-pipeline.yml"
 spec.write_text(spec.read_text().replace("/tmp/pykafka-pipeline", str(folder / "storage")))  # noqa: S108
 subprocess.run(  # noqa: S603 - it is Spark's own
     [Path(pyspark.__file__).parent / "bin" / "spark-pipelines", "run", "--spec", spec],
+    cwd=folder,
     env=os.environ | {"KAFKA_SERVERS": options.servers},
     check=True,
 )
