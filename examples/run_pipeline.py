@@ -29,8 +29,8 @@ kafka = {"bootstrap.servers": options.servers}
 orders = pa.table({"key": ["ann", "bob", "cid"], "value": ["7", "100", "250"]})
 write_table(orders, kafka, topic="orders")
 
-# Each run has a folder of its own, so it reads the topic from the beginning. Spark's warehouse is in
-# it, too: without Hive, the next run would find the table's files, and no table.
+# Each run has a folder of its own, so it reads the topic from the beginning. Spark's warehouse is
+# in it, too: without Hive, the next run would find the table's files, and no table.
 folder = Path(tempfile.mkdtemp()) / "pipeline"
 shutil.copytree(PIPELINE, folder)
 spec = folder / "spark-pipeline.yml"
