@@ -23,7 +23,8 @@ STREAM: Final = ("stream", "catch_up", "workload", "rows_per_second_to_tuned")
 CLAIMS: Final = {
     "topics with many partitions": (WIDE, r"100|1000"),
     "few columns, `count()`, headers": (READ, r"100 B x 1,000 (offset, value|count\(\).*|headers)"),
-    "small records in batches of 1,000": (READ, r"100 B x 1,000( lz4| zstd)?"),
+    "compressed small records in batches of 1,000": (READ, r"100 B x 1,000 (lz4|zstd)"),
+    "uncompressed small records in batches of 1,000": (READ, r"100 B x 1,000"),
     "writes of small records": (WRITE, r"100 B .* tuned"),
     "small records in batches of 5": (READ, r"100 B x 5( lz4)?"),
     "streams that catch up": (STREAM, r".*"),
