@@ -24,11 +24,13 @@ from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.clients import soon
+from tests.integration.command_line import Command, pykafka
 from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
 from tests.integration.example_processes import EXAMPLES, ROOT, python_in, run_example
 from tests.integration.test_formats import framed
-from tests.integration.test_operator_commands import Command
 from tests.witness import IN_ORDER, produce
+
+__all__ = ["pykafka"]  # a fixture
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -198,11 +200,6 @@ SOON_SECONDS = 120
 GOOD = [b'{"id": 1}', b'{"id": 2}', b'{"id": 3}']
 BROKEN = [b'{"id": "x"}', b"\xff\xfe"]
 VALUES = [GOOD[0], BROKEN[0], GOOD[1], BROKEN[1], GOOD[2]]
-
-
-@pytest.fixture
-def pykafka(kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(kafka_cluster.bootstrap_servers, capsys)
 
 
 def headers_of(message: Any) -> dict[str, bytes | None]:

@@ -17,27 +17,16 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster, waiting
 from tests.integration.clients import soon
+from tests.integration.command_line import Command, pykafka, topic
 from tests.integration.conftest import MakeTopic
-from tests.integration.test_operator_commands import Command
 from tests.witness import produce
+
+__all__ = ["pykafka", "topic"]  # fixtures
 
 pytestmark = pytest.mark.integration
 
 _JOIN_SECONDS = 60
 PROTOCOLS = ("classic", "consumer")
-
-
-@pytest.fixture
-def pykafka(kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(kafka_cluster.bootstrap_servers, capsys)
-
-
-@pytest.fixture
-def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
-    name = make_topic(2)
-    produce(kafka_cluster.bootstrap_servers, name, [f"a{number}" for number in range(5)])
-    produce(kafka_cluster.bootstrap_servers, name, [f"b{number}" for number in range(3)], 1)
-    return name
 
 
 @contextmanager

@@ -12,43 +12,16 @@ from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import TransactionFencedError, begin
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster
 from tests.fakes.log import batch_of
 from tests.integration.clients import connected, soon
-from tests.integration.conftest import MakeTopic, run_stream
+from tests.integration.command_line import Command, pykafka, topic
+from tests.integration.conftest import run_stream
 from tests.witness import produce, values_of
 
+__all__ = ["pykafka", "topic"]  # fixtures
+
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-
-class Command:
-    """Runs `pykafka` in this process, for one broker."""
-
-    def __init__(self, servers: str, capsys: pytest.CaptureFixture[str]) -> None:
-        self._servers = servers
-        self._capsys = capsys
-        self.errors = ""
-
-    def __call__(self, *arguments: str, code: int = 0, connects: bool = True) -> str:
-        given = [*arguments, *(["-b", self._servers] if connects else [])]
-        self._capsys.readouterr()
-        assert cli.main(given) == code
-        out, self.errors = self._capsys.readouterr()
-        return out
-
-
-@pytest.fixture
-def pykafka(kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(kafka_cluster.bootstrap_servers, capsys)
-
-
-@pytest.fixture
-def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
-    name = make_topic(2)
-    produce(kafka_cluster.bootstrap_servers, name, [f"a{number}" for number in range(5)])
-    produce(kafka_cluster.bootstrap_servers, name, [f"b{number}" for number in range(3)], 1)
-    return name
 
 
 def copied(spark: SparkSession, servers: str, topic: str, checkpoint: Path) -> None:

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
+from tests.integration.command_line import Command, pykafka, topic
 from tests.integration.conftest import MakeTopic, run_stream
-from tests.integration.test_operator_commands import Command, pykafka, topic
 from tests.witness import produce, values_of
 
-__all__ = ["pykafka", "topic"]  # fixtures: a command, and a topic with a0 to a4, and b0 to b2
+__all__ = ["pykafka", "topic"]  # fixtures
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
