@@ -221,14 +221,11 @@ def _bars(plt: Any, figure: Bars) -> Any:
 
 def _lines(plt: Any, figure: Lines) -> Any:
     drawn, axes = _new(plt, _LINES_HEIGHT)
-    highest = max(points[-1] for points in figure.lines.values())
     for name, color in _COMPARED.items():
         xs, ys = zip(*figure.lines[name], strict=True)
-        axes.loglog(xs, ys, color=color, marker="o", linewidth=2)
-        place = (0, 8) if figure.lines[name][-1] == highest else (0, -22)
-        axes.annotate(
-            name, (xs[-1], ys[-1]), place, color=color, textcoords="offset points", ha="right"
-        )
+        axes.loglog(xs, ys, color=color, marker="o", linewidth=2, label=name)
+    # Times rise, so no line comes near this corner.
+    axes.legend(loc="upper left", frameon=False, labelcolor="linecolor")
     axes.minorticks_off()
     axes.set_xticks(xs, [f"{x:,.0f}" for x in xs])
     axes.yaxis.set_major_formatter("{x:g}")
