@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -37,6 +38,8 @@ _NAMES: Final[Mapping[str, str]] = {
     case "$words[at]" in
       -b|-X|--bootstrap-servers|--properties|--context)
         given+=("$words[at]" "${{(Q)words[at+1]}}") ;;
+      --bootstrap-servers=*|--properties=*|--context=*)
+        given+=("${{(Q)words[at]}}") ;;
     esac
   done
   names=(${{(f)"$(pykafka topics list --names --timeout 3 $given 2>/dev/null)"}})
@@ -77,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if shell == "zsh":
         _escape_metavars(parser)
     script = shtab.complete(parser, shell, preamble=_NAMES[shell]).rstrip("\n")
-    console.print_text(f"{script}\n{_BASH_WORDS}" if shell == "bash" else script)
+    console.print_text(f"{script}\n{_BASH_WORDS}" if shell == "bash" else _with_equals(script))
     return SUCCESS
 
 
@@ -89,6 +92,12 @@ def _escape_metavars(parser: argparse.ArgumentParser) -> None:
                 _escape_metavars(command)
         elif isinstance(action.metavar, str):
             action.metavar = action.metavar.replace(":", r"\:")
+
+
+def _with_equals(script: str) -> str:
+    """Options that have a value may have it behind an equals sign, which zsh must be told."""
+    with_value = r'^(  (?:"\*?|\{-\w,)--[\w-]+)(?=\}?"?\[.*\]:)'
+    return re.sub(with_value, r"\1=", script, flags=re.MULTILINE)
 
 
 COMMANDS: Final[Mapping[str, Run]] = {"completion": _run}

@@ -62,6 +62,11 @@ def test_topics_are_those_of_the_brokers_of_the_line(tab: Tab) -> None:
     ]
 
 
+def test_an_option_and_its_value_may_be_one_word(tab: Tab) -> None:
+    assert tab.completions("pykafka peek --context=prod or") == ["orders", "orders-copy"]
+    assert " ".join(tab.asked()).replace("=", " ").endswith(" --timeout 3 --context prod")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_the_names_of_topics_and_contexts_are_asked_for(
     shell: str, capsys: pytest.CaptureFixture[str]
