@@ -196,7 +196,8 @@ def _leaders(topic: Topic) -> Finding:
     if behind:
         detail = f"{_numbers(behind)} of {count} are under-replicated: a broker is down or slow"
         return Finding("leaders", topic.name, Result.COSTLY, detail)
-    return Finding("leaders", topic.name, Result.GOOD, f"each of {count} partitions has one")
+    detail = "its partition has one" if count == 1 else f"each of {count} partitions has one"
+    return Finding("leaders", topic.name, Result.GOOD, detail)
 
 
 def _numbers(partitions: list[int]) -> str:
