@@ -46,7 +46,10 @@ LAKES: Final[Mapping[str, Mapping[str, str]]] = {
         "iceberg": "iceberg-spark-runtime-4.1_2.13-1.12.0",
     },
 }
-"""The formats of tables that a release of PySpark has jars for: the name of a set for each."""
+"""The formats of tables that a release of PySpark has jars for: the name of a set for each.
+
+The newest release comes first.
+"""
 
 
 def find(name: str, on_progress: Callable[[str], None] = lambda _what: None) -> Path:

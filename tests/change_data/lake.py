@@ -26,6 +26,11 @@ _DELTA: Final = {
 _EXTENSION: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 
+def is_newest_with(format_: str) -> bool:
+    """Whether no newer release of PySpark has jars of a format."""
+    return FORMATS.get(format_) == next(each[format_] for each in LAKES.values() if format_ in each)
+
+
 def lake_session(warehouse: Path) -> Iterator[SparkSession]:
     """A session with all formats; tables of Iceberg are in the catalog ICEBERG, in `warehouse`."""
     jars = [jar for name in FORMATS.values() for jar in find(name).glob("*.jar")]

@@ -56,6 +56,8 @@ def test_without_tombstones_deleted_rows_are_gone(new_target: MakeTarget) -> Non
     assert "_tombstone" not in target.schema()
 
 
+@pytest.mark.slow
+@pytest.mark.core
 def test_columns_that_appear_are_added(new_target: MakeTarget) -> None:
     target = new_target("id bigint, name string")
     target.apply(FIRST)

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.changes import apply_changes
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.change_data import workload
+from tests.change_data.conftest import ONLY_WITH_NEWEST_DELTA
 from tests.change_data.debezium import avro, connector, debezium
 from tests.change_data.demo import compared, wait_for_debezium
 from tests.change_data.jars import DEBEZIUM_AVRO
-from tests.change_data.lake import FORMATS
 from tests.change_data.postgres import postgres
 from tests.change_data.workload import ADDED, TABLES, Workload
 
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.timeout(600),
-    pytest.mark.skipif("delta" not in FORMATS, reason="the tables are Delta's"),
+    ONLY_WITH_NEWEST_DELTA,
 ]
 
 PREFIX = "avro_shop"

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.change_data import workload
+from tests.change_data.conftest import ONLY_WITH_NEWEST_DELTA
 from tests.change_data.debezium import connector, debezium, topic_of
 from tests.change_data.demo import EXAMPLE
 from tests.change_data.jars import find
@@ -27,9 +28,8 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.timeout(600),
+    ONLY_WITH_NEWEST_DELTA,
 ]
-
-needs_delta = pytest.mark.skipif("delta" not in FORMATS, reason="the demo's tables are Delta's")
 
 
 def test_a_database_ends_with_its_block() -> None:
@@ -62,7 +62,6 @@ def test_debezium_writes_changes(spark: SparkSession, kafka_cluster: KafkaCluste
             assert {each["op"] for each in events()} == {"r", "d", "c"}
 
 
-@needs_delta
 def test_the_example_without_brokers(tmp_path: Path) -> None:
     jars = str(find(FORMATS["delta"]))
     shown = run_command(tmp_path, [sys.executable, str(EXAMPLE), "--jars", jars])
@@ -74,7 +73,6 @@ def test_the_example_without_brokers(tmp_path: Path) -> None:
     ]
 
 
-@needs_delta
 def test_the_demo(tmp_path: Path) -> None:
     shown = run_command(tmp_path, [sys.executable, "-m", "tests.change_data", "--seconds", "60"])
     assert "All rows are equal; everything is stopped again." in shown

@@ -46,6 +46,8 @@ def test_a_change_that_comes_late_finds_its_place(new_target: MakeTarget) -> Non
     assert target.rows(*COLUMNS) == VERSIONS
 
 
+@pytest.mark.slow
+@pytest.mark.core
 def test_a_value_that_was_not_sent_is_that_of_the_version_before(new_target: MakeTarget) -> None:
     target = new_target()
     target.apply([change("c", 1, "ann", 0, size=7)], history=True)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.commands import FAST_START_FLAGS
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs import submitted
@@ -91,6 +92,8 @@ class Job:
             *(str(SPARK_BIN / "spark-submit"), "--master", master),
             *("--conf", "spark.driver.host=127.0.0.1"),
             *("--conf", "spark.executor.memory=512m"),
+            *("--conf", f"spark.executor.extraJavaOptions={' '.join(FAST_START_FLAGS)}"),
+            *("--driver-java-options", " ".join(FAST_START_FLAGS)),
             *("--conf", "spark.log.level=ERROR"),
             *arguments,
             *(str(submitted.__file__), self.servers, self.source, self.target, register, *options),
