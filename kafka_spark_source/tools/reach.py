@@ -11,7 +11,8 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.client.config.client import Address, ClientConfig
-from kafka_protocol.client.network.connect import connect_tcp, ip_addresses
+from kafka_protocol.client.network.connect import connect_tcp
+from kafka_protocol.client.network.host_names import ip_addresses
 from kafka_protocol.errors import AuthenticationError, KafkaError, TlsError
 from kafka_protocol.releases import release_of
 from kafka_spark_source.tools.findings import Finding, Result, tried
@@ -49,7 +50,10 @@ def reach(listener: Listener) -> Iterator[Finding]:
 
 
 def _name(listener: Listener) -> list[Finding]:
-    return [tried("name", str(listener), lambda: ", ".join(ip_addresses(listener.address)))]
+    def look_up() -> str:
+        return ", ".join(ip_addresses(listener.address, listener.deadline))
+
+    return [tried("name", str(listener), look_up)]
 
 
 def _tcp(listener: Listener) -> list[Finding]:

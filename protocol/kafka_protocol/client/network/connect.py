@@ -9,17 +9,15 @@ import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.network.host_names import candidates_of
 from kafka_protocol.client.network.transport import Stream, Transport
 from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.errors import BrokerConnectionError
-
-# As from `socket.getaddrinfo`: family, type, protocol, canonical name, socket address.
-_Candidate: TypeAlias = tuple[Any, Any, int, str, Any]
 
 Opener: TypeAlias = Callable[[Address, SecurityOptions, Deadline], Stream]
 """How to open a connection; raises as `connect`."""
@@ -27,8 +25,6 @@ Opener: TypeAlias = Callable[[Address, SecurityOptions, Deadline], Stream]
 
 def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> Stream:
     """Connect to an address, trying each IP address of its host name.
-
-    The deadline does not cover name resolution, which the system's resolver limits.
 
     Raises:
         BrokerConnectionError: The name cannot be resolved, or no IP address accepts.
@@ -64,36 +60,13 @@ def _open(address: Address, security: SecurityOptions, deadline: Deadline) -> Tr
 _opener: Opener = _open
 
 
-def ip_addresses(address: Address) -> list[str]:
-    """The IP addresses of a listener's host name, in the order in which `connect` tries them.
-
-    Raises:
-        BrokerConnectionError: The name cannot be resolved.
-    """
-    return [*dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in _resolve(address))]
-
-
-def _resolve(address: Address) -> list[_Candidate]:
-    if not 0 < address.port < 65536:
-        raise BrokerConnectionError(f"{address}: the port must be from 1 to 65535")
-    if "\0" in address.host:
-        # The resolver would take the text before it for the name.
-        raise BrokerConnectionError(f"{address.host!r}: the host name has a NUL in it")
-    try:
-        return socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise BrokerConnectionError(
-            f"{address}: the host name cannot be resolved ({error})"
-        ) from error
-
-
 def connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
     """Connect to the first of a listener's IP addresses that accepts.
 
     Raises:
         BrokerConnectionError: The name cannot be resolved, or no IP address accepts.
     """
-    candidates = _resolve(address)
+    candidates = candidates_of(address, deadline)
     reasons: list[str] = []
     for i, (family, kind, protocol, _, sockaddr) in enumerate(candidates):
         share_ms = deadline.remaining_ms / (len(candidates) - i)

@@ -9,7 +9,6 @@ import pytest
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.certificate import certificate_of
-from kafka_protocol.client.network.connect import ip_addresses
 from kafka_protocol.errors import BrokerConnectionError, TlsError
 from tests.fakes.tls import (
     HOST,
@@ -54,10 +53,3 @@ def test_a_certificate_that_is_refused_is_an_error() -> None:
 def test_a_listener_without_tls_is_an_error() -> None:
     with listening(lambda sock: sock.recv(1)) as address, pytest.raises(BrokerConnectionError):
         certificate_of(address, SECURITY, soon())
-
-
-def test_addresses_of_a_name() -> None:
-    with listening(lambda sock: sock.recv(1)) as address:
-        assert "127.0.0.1" in ip_addresses(address)
-    with pytest.raises(BrokerConnectionError, match="cannot be resolved"):
-        ip_addresses(address._replace(host="nowhere.invalid"))

@@ -145,19 +145,6 @@ def test_connection_refused() -> None:
         open_and_close(address)
 
 
-def test_host_name_that_does_not_resolve() -> None:
-    with pytest.raises(BrokerConnectionError, match="host name cannot be resolved"):
-        open_and_close(Address("no-such-host.invalid", 9092))
-
-
-def test_a_host_name_with_a_nul_is_not_cut_there() -> None:
-    """What is before it resolves, and would be another host than the one in the address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = Address("127.0.0.1\0.example.com", listener.getsockname()[1])
-        with pytest.raises(BrokerConnectionError, match="has a NUL in it"):
-            open_and_close(address)
-
-
 def test_connections_can_be_opened_in_another_way() -> None:
     address, opened = Address("broker-1.test", 9092), list[Address]()
 
