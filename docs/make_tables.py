@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks import tables
+from benchmarks.page import benchmarks_page
 from benchmarks.summary import summary
 from docs import pictures, state_tables
 from docs.cli_page import cli_page
@@ -264,7 +264,7 @@ PAGES = {
     HERE / "apis.md": apis_page,
     HERE / "errors.md": errors_page,
     HERE / "cli.md": cli_page,
-    HERE / "benchmarks.md": tables.page,
+    HERE / "benchmarks.md": benchmarks_page,
     README: readme,
     STREAMING: streaming,
     DESIGN: design,
