@@ -112,7 +112,6 @@ TESTED_BY: Final = {
     f"{_CLIENT}/producer/produce*.py": "tests/protocol/client/producer/test_producer.py",
     f"{_COLUMNAR}/sink_columns.py": "tests/protocol/columnar/test_routing.py",
     f"{_COLUMNAR}/t*.py": "tests/test_public_paths.py",
-    f"{_COLUMNAR}/writing.py": "tests/protocol/columnar/test_encode.py",
     f"{_COLUMNAR}/*.py": "tests/protocol/columnar/test_decode.py",
     "protocol/kafka_protocol/messages/*.py": "tests/protocol/messages",
     "protocol/kafka_protocol/records/attributes.py": "tests/protocol/records/test_batch.py",
