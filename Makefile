@@ -37,8 +37,8 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
 PARTS := test-integration test-protocol test-spark test-conformance test-oldest \
 	test-change-data-$(CONNECTOR_SPARK) lint test-sail
-ALL_PARTS := test-integration test-protocol test-conformance test-spark test-oldest \
-	$(OTHER_SPARKS:%=test-spark-%) $(LAKE_SPARKS:%=test-change-data-%) test-sail lint
+ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
+	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) test-sail lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
@@ -94,7 +94,7 @@ test-spark: $(VENV)/.installed-dev
 
 test-integration: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(WITH_REAL_BROKERS) \
-		$(call SELECT,not slow)
+		$(call SELECT,not slow,not older)
 
 # The protocol, the formats and the planning, on another Python: `make test-python PYTHON=python3.13`.
 PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning
@@ -146,6 +146,9 @@ quick-payloads:
 test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
 	@$(call PART,$@) .venv-spark-$(CONNECTOR_SPARK)/bin/python -m pytest tests/conformance \
 		$(call SELECT,core and not slow)
+
+# Few examples show what another release changes.
+test-oldest $(OTHER_SPARKS:%=test-spark-%): export HYPOTHESIS_PROFILE := quick
 
 test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed $(VENV)/.installed-dev
 	@$(call PART,$@) .venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(SPARK_TESTS) \

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-ONE: Final = (pytest.mark.slow, pytest.mark.core)
-"""For one kill: in `make test-all`, on the oldest PySpark, too."""
+ONE: Final = (pytest.mark.slow, pytest.mark.core, pytest.mark.older)
+"""For one kill: in `make test-all`, on the oldest PySpark."""
 MANY: Final = (pytest.mark.slow, pytest.mark.newest)
 """For many kills in a row: in `make test-all`, on the newest PySpark."""
 

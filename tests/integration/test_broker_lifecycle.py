@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kafka_spark_source.testing import (
+    NEWEST,
     RELEASES,
     BrokerStartError,
     KafkaCluster,
@@ -267,8 +268,11 @@ def test_a_given_port_is_used_or_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", RELEASES)
-@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize(
+    ("version", "nodes"),
+    # A broker that is alone is away as a whole: with ZooKeeper, and without it.
+    [("0.10.2.2", 1), (NEWEST, 1), *((version, 3) for version in RELEASES)],
+)
 def test_every_release_starts_restarts_and_stops(version: str, nodes: int) -> None:
     release = RELEASES[version]
     with KafkaCluster(version, nodes) as cluster:

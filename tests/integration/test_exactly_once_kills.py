@@ -68,7 +68,7 @@ def chosen(chance: random.Random, count: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("kills", [pytest.param(1, marks=ONE), pytest.param(12, marks=MANY)])
+@pytest.mark.parametrize("kills", [pytest.param(1, marks=ONE), pytest.param(6, marks=MANY)])
 @pytest.mark.skipif(sys.platform != "linux", reason="the processes of a driver are found in /proc")
 @pytest.mark.timeout(1800)
 def test_fault_55_and_57_each_record_once_after_kills(
