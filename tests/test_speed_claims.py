@@ -26,6 +26,7 @@ CLAIMS: Final = {
     "compressed small records in batches of 1,000": (READ, r"100 B x 1,000 (lz4|zstd)"),
     "uncompressed small records in batches of 1,000": (READ, r"100 B x 1,000"),
     "writes of small records": (WRITE, r"100 B .* tuned"),
+    "writes with zstd": (WRITE, r".* zstd tuned"),
     "small records in batches of 5": (READ, r"100 B x 5( lz4)?"),
     "streams that catch up": (STREAM, r".*"),
     "uncompressed writes of 1 kB": (WRITE, r"1 kB (repeated )?none tuned"),
