@@ -35,6 +35,7 @@ SOON_SECONDS = 180
 TIME_OUT_SECONDS = SOON_SECONDS + TRANSACTION_TIMEOUT_MS // 1_000
 
 Moment = Callable[[Driver], None]
+KINDS = ("running", "workers die", *PAUSES)
 
 
 def moments(chance: random.Random, folder: Path) -> dict[str, Moment]:
@@ -61,14 +62,16 @@ def moments(chance: random.Random, folder: Path) -> dict[str, Moment]:
 
 def chosen(chance: random.Random, count: int) -> list[str]:
     """The kinds of moments in equal numbers and random order."""
-    kinds = ["running", "workers die", *PAUSES]
+    kinds = [*KINDS]
     chance.shuffle(kinds)
     names = [kinds[number % len(kinds)] for number in range(count)]
     chance.shuffle(names)
     return names
 
 
-@pytest.mark.parametrize("kills", [pytest.param(1, marks=ONE), pytest.param(6, marks=MANY)])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(1, marks=ONE), pytest.param(len(KINDS), marks=MANY)]
+)
 @pytest.mark.skipif(sys.platform != "linux", reason="the processes of a driver are found in /proc")
 @pytest.mark.timeout(1800)
 def test_fault_55_and_57_each_record_once_after_kills(

@@ -13,6 +13,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.group_admin import delete_group, describe_group, list_groups
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.errors import BrokerError, ErrorCode
+from kafka_protocol.releases import parse_release
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster, waiting
@@ -131,7 +132,7 @@ def test_topics_alter(pykafka: Command, cluster: Cluster, make_topic: MakeTopic)
 @pytest.mark.parametrize("version", ["0.9.0.1", "0.10.2.2", "1.1.1", "2.8.2", "3.9.2"])
 def test_older_releases(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Those that can, do; the others name the release that can."""
-    release = tuple(map(int, version.split(".")))
+    release = parse_release(version)
     with KafkaCluster(version) as brokers:
         servers = ["-b", brokers.bootstrap_servers, "-X", f"broker.version.fallback={version}"]
         if release < (0, 10):

@@ -160,7 +160,7 @@ def chosen_moments(chance: random.Random, count: int) -> list[str]:
     ("started", "kills"),
     [
         pytest.param("latest", 1, marks=ONE),
-        *(pytest.param(start, 5, marks=MANY) for start in STARTS),
+        *(pytest.param(start, 8, marks=MANY) for start in STARTS),
     ],
     indirect=["started"],
 )

@@ -11,6 +11,8 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.network.host_names import candidates_of, ip_addresses
 from kafka_protocol.errors import BrokerConnectionError
 
@@ -62,5 +64,5 @@ def test_fault_01_a_resolver_that_does_not_respond() -> None:
     with pytest.raises(
         BrokerConnectionError, match=r"^broker:9092: the host name was not resolved within \d+ ms"
     ):
-        candidates_of(Address("broker", 9092), Deadline.after(50))
+        connect(Address("broker", 9092), SecurityOptions(), Deadline.after(50))
     assert ip_addresses(Address("127.0.0.1", 9092), soon()) == ["127.0.0.1"]
