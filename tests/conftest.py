@@ -41,6 +41,8 @@ os.environ |= poison.ENVIRONMENT
 
 # From this many tests with brokers on, making the archives of classes saves time.
 _MANY_TESTS = 200
+# They run long through code that its own tests cover, and tracing doubles their time.
+_NOT_COVERED = ("tests/endurance/", "tests/simulation/")
 _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluent-kafka")
 
 
@@ -53,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     return "versions: " + ", ".join(f"{name} {metadata.version(name)}" for name in _SHOWN)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid.startswith(_NOT_COVERED):
+        item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 
 from kafka_spark_source.changes import apply_changes
 from kafka_spark_source.changes.arguments import ChangeError
-from tests.change_data.tables import CHANGES, Lake, MakeTarget, Target, change
+from tests.change_data.tables import CHANGES, MakeTarget, change
 from tests.spark_session import SPARK_ERRORS
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -31,13 +31,6 @@ def test_changes_are_applied_and_replays_change_nothing(new_target: MakeTarget) 
         assert target.rows() == AFTER_BOTH
     deleted = target.rows("id", "name", "_sequence.offset", where="_tombstone")
     assert deleted == [(2, None, 4)]
-
-
-@pytest.mark.core
-def test_a_path_names_a_table(spark: SparkSession, warehouse: Path) -> None:
-    target = Target(spark, Lake("delta", by_path=True), warehouse, "id bigint")
-    target.apply(FIRST)
-    assert target.rows() == [(1, "ann"), (2, "bob"), (3, "eve")]
 
 
 def test_within_a_micro_batch_the_newest_change_wins(new_target: MakeTarget) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,20 +13,13 @@ from tests.venvs import new_venv
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
-def run_pasted(python: Path, folder: Path) -> str:
-    test, _imports = python_in((ROOT / "docs" / "testing.md").read_text())
-    (folder / "test_orders.py").write_text(test)
-    return run_command(folder, [str(python), "-m", "pytest", "-q", "test_orders.py"])
-
-
-def test_in_this_environment(tmp_path: Path) -> None:
-    assert "1 passed" in run_pasted(Path(sys.executable), tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.newest
 @pytest.mark.timeout(900)
 def test_in_an_empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     python = new_venv(tmp_path / "venv", f"{ROOT}[spark,cli]", "pytest")
-    assert "1 passed" in run_pasted(python, tmp_path)
+    test, _imports = python_in((ROOT / "docs" / "testing.md").read_text())
+    (tmp_path / "test_orders.py").write_text(test)
+    command = [str(python), "-m", "pytest", "-q", "test_orders.py"]
+    assert "1 passed" in run_command(tmp_path, command)

@@ -25,25 +25,21 @@ def simulate(*arguments: object) -> list[str]:
     return run_command(ROOT, command, PYTHONPATH=path, PYTHONHASHSEED="0").splitlines()
 
 
-@pytest.mark.no_cover
 def test_fixed_seeds() -> None:
     assert simulate("--seed", 0, "--seconds", 15)[-1].endswith("; 0 failed")
 
 
-@pytest.mark.no_cover
 @pytest.mark.slow
 def test_new_seeds() -> None:
     first = random.randrange(2**31)
     assert simulate("--seed", first, "--seconds", 60)[-1].endswith("; 0 failed")
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_cases_that_failed_once(case: Path) -> None:
     simulate("--scenario", case)
 
 
-@pytest.mark.no_cover
 def test_a_seed_gives_the_same_run() -> None:
     first, second = (simulate("--seed", 7)[-1] for _ in range(2))
     assert "digest" in first
