@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -57,6 +59,43 @@ def test_a_process_imports_the_packages_of_this_tree(tmp_path: Path) -> None:
         named = script.format(Path(folder).name)
         shown = run_command(tmp_path, [sys.executable, "-S", "-c", named])
         assert Path(shown.strip()).parent == ROOT / folder
+
+
+# Tells that it runs, and has printed.
+SLEEPER = """
+import sys, time
+from pathlib import Path
+print("begun", flush=True)
+Path(sys.argv[1]).touch()
+time.sleep(600)
+"""
+
+
+class TooLongError(BaseException):
+    """As pytest-timeout ends a test, by a signal."""
+
+
+def test_a_command_ends_with_its_test_and_what_it_printed_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def end(_number: int, _frame: object) -> None:
+        raise TooLongError
+
+    begun = tmp_path / "begun"
+
+    def interrupt() -> None:
+        Deadline(SOON_SECONDS).wait_for(begun.exists)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, end)
+    try:
+        Thread(target=interrupt).start()
+        with pytest.raises(TooLongError):
+            run_command(tmp_path, [sys.executable, "-c", SLEEPER, str(begun)])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert "begun" in capsys.readouterr().err
+    assert not any(str(begun) in command_of(pid) for pid in descendants_of(os.getpid()))
 
 
 def test_processes_know_their_parents_and_sessions() -> None:

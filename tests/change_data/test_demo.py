@@ -74,6 +74,7 @@ def test_the_example_without_brokers(tmp_path: Path) -> None:
 
 
 def test_the_demo(tmp_path: Path) -> None:
-    shown = run_command(tmp_path, [sys.executable, "-m", "tests.change_data", "--seconds", "60"])
+    """With a quarter of its changes."""
+    shown = run_command(tmp_path, [sys.executable, "-m", "tests.change_data", "--seconds", "15"])
     assert "All rows are equal; everything is stopped again." in shown
     assert "After 2 kills" in shown

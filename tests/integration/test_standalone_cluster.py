@@ -20,7 +20,7 @@ from kafka_spark_source.testing.commands import FAST_START_FLAGS
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs import submitted
-from tests.own_process import ENVIRONMENT, LIMIT_SECONDS, ROOT, is_executor, run_command
+from tests.own_process import ENVIRONMENT, ROOT, is_executor, run_command
 from tests.standalone import SPARK_BIN, standalone_cluster
 from tests.venvs import new_venv, pip
 from tests.witness import high_watermark, produce, values_of
@@ -36,6 +36,7 @@ pytestmark = [
 
 PARTITIONS = 4
 RECORDS = 1_000  # in each
+LONG_SECONDS = 300
 # For the job's own function, `mapInArrow`; the connector needs none.
 PANDAS = "pandas>=2.2,<3"
 # What every executor must have beside PySpark.
@@ -173,7 +174,7 @@ def test_an_executor_is_lost(master: str, cluster_folder: Path, job: Job) -> Non
         def has_records() -> bool:
             return any(high_watermark(job.servers, job.target, n) for n in range(PARTITIONS))
 
-        if Deadline(LIMIT_SECONDS).wait_for(has_records):
+        if Deadline(LONG_SECONDS).wait_for(has_records):
             killed.extend(executors(cluster_folder)[:1])
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)

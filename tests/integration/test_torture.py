@@ -11,7 +11,7 @@ import os
 import random
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -35,10 +35,7 @@ pytestmark = [
 def run(folder: Path, **options: Any) -> Any:
     options = {"loses": False, **options}
     arguments = (str(folder), json.dumps(options))
-    return run_module(folder, "tests.jobs.torture", *arguments, limit_seconds=_LIMIT_SECONDS)
-
-
-_LIMIT_SECONDS: Final = 840
+    return run_module(folder, "tests.jobs.torture", *arguments)
 
 
 def test_a_minute_of_torture(tmp_path: Path) -> None:
