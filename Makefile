@@ -304,6 +304,7 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the project, Spark and the development tools into $(VENV) (a minute or two the first time)"
 	@$(call PART,install) $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	$(BIN)/pykafka precompile
 	touch $@ $(VENV)/.installed-demo
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
@@ -324,11 +325,13 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 
 # Another release of PySpark: a venv with nothing but that, on top of what is in .venv. For example
 # `make .venv-spark-4.0.0/.installed`.
-.venv-spark-%/.installed: pyproject.toml
+.venv-spark-%/.installed: pyproject.toml | $(VENV)/.installed-dev
 	@echo "Installing Spark $* into .venv-spark-$* (a minute or two the first time)"
 	$(PYTHON) -m venv .venv-spark-$*
 	@$(call PART,install-spark-$*) .venv-spark-$*/bin/python -m pip install --quiet --no-compile \
 		'pyspark==$*'
+	$(BIN)/pykafka precompile \
+		--spark-home $$(echo .venv-spark-$*/lib/python3.*/site-packages/pyspark)
 	$(call ON_TOP,.venv-spark-$*)
 	touch $@
 

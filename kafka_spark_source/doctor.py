@@ -30,6 +30,7 @@ from kafka_spark_source.tools.diagnosis import Job, diagnose
 from kafka_spark_source.tools.environment import environment
 from kafka_spark_source.tools.findings import Finding, Result
 from kafka_spark_source.tools.masking import masked
+from kafka_spark_source.tools.pyspark_archive import lacks_bytecode, pyspark_archive
 from kafka_spark_source.tools.report import Place, pasteable, side_by_side
 from kafka_spark_source.worker import UNIX_SOCKETS, has_unix_sockets
 
@@ -119,7 +120,19 @@ def _read(given: Mapping[str, str]) -> tuple[dict[str, str], Job]:
 
 def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
     findings = diagnose(ClientConfig.from_options(client), job)
-    return Place(name, environment(), tuple(findings))
+    return Place(name, environment(), (*_archive(), *findings))
+
+
+def _archive() -> list[Finding]:
+    """What Spark's Python processes pay at their start, here."""
+    archive = pyspark_archive()
+    if not lacks_bytecode(archive):
+        return []
+    detail = (
+        "it has no bytecode: each Python process of Spark takes 0.7 s of CPU more to start; run "
+        "pykafka precompile"
+    )
+    return [Finding("installed", str(archive), Result.COSTLY, detail)]
 
 
 def _with_more(place: Place, more: list[Finding]) -> Place:

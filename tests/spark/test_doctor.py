@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from pyspark.errors import PySparkAttributeError, PythonException
@@ -115,3 +116,15 @@ def test_settings_that_cost(release: str, conf: dict[str, str], named: list[str]
     found = doctor._settings(session)
     assert [each.subject for each in found] == named
     assert {each.result for each in found} <= {Result.COSTLY}
+
+
+def test_an_archive_without_bytecode_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert doctor._archive() == []
+    archive = tmp_path / "python" / "lib" / "pyspark.zip"
+    archive.parent.mkdir(parents=True)
+    with ZipFile(archive, "w") as zipped:
+        zipped.writestr("pyspark/__init__.py", "")
+    (finding,) = doctor._archive()
+    assert (finding.subject, finding.result) == (str(archive), Result.COSTLY)
+    assert "pykafka precompile" in finding.detail

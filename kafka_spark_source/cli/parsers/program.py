@@ -16,6 +16,7 @@ from kafka_spark_source.cli.parsers.groups import add_groups
 from kafka_spark_source.cli.parsers.lag import add_lag
 from kafka_spark_source.cli.parsers.offsets import add_offsets
 from kafka_spark_source.cli.parsers.peek import add_peek
+from kafka_spark_source.cli.parsers.precompile import add_precompile
 from kafka_spark_source.cli.parsers.registry import add_registry
 from kafka_spark_source.cli.parsers.topics import add_topics
 from kafka_spark_source.cli.parsers.txn import add_txn
@@ -33,6 +34,7 @@ _ADD = (
         add_dashboard,
         add_broker,
         add_registry,
+        add_precompile,
         add_context,
         add_completion,
     ),

@@ -60,7 +60,9 @@ LIST_NOTHING: Final = {
     "dashboard": "prints JSON",
     "completion": "prints a script",
     **dict.fromkeys(("topics create", "topics delete", "groups delete"), "changes one thing"),
-    **dict.fromkeys(("txn abort", "broker stop", "registry stop", "write"), "changes something"),
+    **dict.fromkeys(
+        ("txn abort", "broker stop", "registry stop", "write", "precompile"), "changes something"
+    ),
 }
 
 
