@@ -7,7 +7,7 @@ that runs for each row must not enter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import repeat
 from typing import Final
 
@@ -58,6 +58,14 @@ def _batch(columns: tuple[str, ...], value_bytes: int, count: int) -> pa.RecordB
     return pa.record_batch([_MAKERS[name](count, value_bytes) for name in columns], [*columns])
 
 
+# Also once in each worker.
+@cache
+def batch_of(file: str) -> pa.RecordBatch:
+    """The only batch of an Arrow file."""
+    with pa.OSFile(file) as source, pa.ipc.open_file(source) as reader:
+        return reader.get_batch(0)
+
+
 def repeated(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
     """Repeat the batch up to a number of rows."""
     whole, rest = divmod(rows, batch.num_rows)
@@ -67,7 +75,13 @@ def repeated(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 class Ceiling(DataSource):
-    """Options: rows, partitions, valueBytes, includeHeaders."""
+    """A source with these options.
+
+    rows, partitions: Of the whole read.
+    valueBytes: The size of a value.
+    includeHeaders: As of a topic.
+    batch: An Arrow file with a batch of the columns, instead of those of a topic.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -80,18 +94,19 @@ class Ceiling(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in the schema."""
-        rows, partitions = int(self.options["rows"]), int(self.options["partitions"])
-        return _Reader(
-            tuple(schema.names), int(self.options["valueBytes"]), rows // partitions, partitions
+        options = self.options
+        rows, partitions = int(options["rows"]), int(options["partitions"])
+        batch = (
+            partial(batch_of, options["batch"])
+            if "batch" in options
+            else partial(ready_made, tuple(schema.names), int(options["valueBytes"]))
         )
+        return _Reader(batch, rows // partitions, partitions)
 
 
 class _Reader(DataSourceReader):
-    def __init__(
-        self, columns: tuple[str, ...], value_bytes: int, rows: int, partitions: int
-    ) -> None:
-        self._columns = columns
-        self._value_bytes = value_bytes
+    def __init__(self, batch: Callable[[], pa.RecordBatch], rows: int, partitions: int) -> None:
+        self._batch = batch
         self._rows = rows
         self._partitions = partitions
 
@@ -99,4 +114,4 @@ class _Reader(DataSourceReader):
         return [InputPartition(number) for number in range(self._partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        yield from repeated(ready_made(self._columns, self._value_bytes), self._rows)
+        yield from repeated(self._batch(), self._rows)

@@ -3,8 +3,8 @@
     make bench-formats
 
 With Spark: a topic into the `noop` sink, with Spark's own connector, `from_avro`, and the frame cut
-off by `substring`. The table shows medians of rounds that alternate between the contenders. Compare
-figures only within one run.
+off by `substring`. The ceiling is a Python source whose columns are decoded already. The table has
+medians of rounds that alternate between the contenders. Compare figures only within one run.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from pyspark.sql.functions import expr
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.ceiling import Ceiling
+from benchmarks.ceiling import BATCH_BYTES, Ceiling
 from benchmarks.formats_alone import (
     DISTINCT,
     SHAPES,
@@ -41,12 +42,12 @@ from benchmarks.read import CONNECTORS
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import results_of
 from benchmarks.session import add_conf_argument, conf_of
-from benchmarks.topics import Topic, filled_topic
+from benchmarks.topics import PARTITIONS, Topic, filled_topic
 from kafka_protocol.columnar.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
 from kafka_spark_source.worker import keep_freed_memory
 
-REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
+REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned", "to_ceiling": "ceiling"}
 # In each partition.
 ROWS_OF_TOPIC = 200_000
 FRAME_BYTES = 5
@@ -90,35 +91,60 @@ def rows_of(shape: Shape, schema_id: int) -> RecordColumns:
     )
 
 
-def with_from_avro(
-    spark: SparkSession, topic: Topic, query: Query, contender: str, _registry: str
-) -> DataFrame:
-    schema = SHAPES[query.shape].schema
+class Case(NamedTuple):
+    """A query on a filled topic, the registry's URL, and a folder for files."""
+
+    spark: SparkSession
+    topic: Topic
+    query: Query
+    registry: str
+    folder: Path
+
+
+def with_from_avro(case: Case, contender: str) -> DataFrame:
+    schema, query = SHAPES[case.query.shape].schema, case.query
     options = {}
     if query.fields:
         wanted = [each for each in schema["fields"] if each["name"] in query.fields]
         options["avroSchema"] = json.dumps(schema | {"fields": wanted})
-    rows = spark.read.format("kafka").options(**CONNECTORS[contender][1])
-    rows = rows.option("kafka.bootstrap.servers", topic.servers).option("subscribe", topic.name)
+    rows = case.spark.read.format("kafka").options(**CONNECTORS[contender][1])
+    rows = rows.option("kafka.bootstrap.servers", case.topic.servers)
     payload = expr(f"substring(value, {FRAME_BYTES + 1})")
     value = from_avro(payload, json.dumps(schema), options)
-    return rows.load().select(value.alias("value")).select("value.*")
+    rows = rows.option("subscribe", case.topic.name).load()
+    return rows.select(value.alias("value")).select("value.*")
 
 
-def with_pykafka(
-    spark: SparkSession, topic: Topic, query: Query, _contender: str, registry: str
-) -> DataFrame:
-    rows = spark.read.format("pykafka").option("kafka.bootstrap.servers", topic.servers)
-    rows = rows.option("subscribe", topic.name).option("value.format", "avro")
-    rows = rows.option("schema.registry.url", registry)
-    rows = rows.schema(DDL) if query.fields else rows
-    return rows.load().select("value.*")
+def decoded(case: Case) -> DataFrame:
+    rows = case.spark.read.format("pykafka").option("subscribe", case.topic.name)
+    rows = rows.option("kafka.bootstrap.servers", case.topic.servers)
+    rows = rows.option("value.format", "avro").option("schema.registry.url", case.registry)
+    return (rows.schema(DDL) if case.query.fields else rows).load()
 
 
-READERS: dict[str, Callable[[SparkSession, Topic, Query, str, str], DataFrame]] = {
+def with_pykafka(case: Case, _contender: str) -> DataFrame:
+    return decoded(case).select("value.*")
+
+
+def without_kafka(case: Case, _contender: str) -> DataFrame:
+    """The ceiling: columns that are decoded already, in batches of pykafka's size."""
+    rows, file = decoded(case), case.folder / "batch.arrow"
+    if not file.exists():
+        some = rows.limit(DISTINCT).toArrow()
+        copies = max(1, BATCH_BYTES // some.nbytes)
+        (batch,) = pa.concat_tables([some] * copies).combine_chunks().to_batches()
+        with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+            writer.write(batch)
+    ceiling = case.spark.read.format("ceiling").option("rows", case.topic.rows)
+    ceiling = ceiling.option("partitions", PARTITIONS).option("batch", str(file))
+    return ceiling.schema(rows.schema).load().select("value.*")
+
+
+READERS: dict[str, Callable[[Case, str], DataFrame]] = {
     "kafka": with_from_avro,
     "kafka, tuned": with_from_avro,
     "pykafka": with_pykafka,
+    "ceiling": without_kafka,
 }
 
 
@@ -132,18 +158,17 @@ def with_spark(
             progress.update(bar, description=f"{query.name}: filling the topic")
             shape, name = SHAPES[query.shape], f"formats-{number}"
             rows = rows_of(shape, register(registry, name, shape.schema))
-            with filled_topic(servers, name, rows, "lz4") as topic:
+            with filled_topic(servers, name, rows, "lz4") as topic, TemporaryDirectory() as folder:
+                case = Case(spark, topic, query, registry.url, Path(folder))
                 runs: dict[str, list[Run]] = {contender: [] for contender in READERS}
                 for contender, read in READERS.items():
-                    count = read(spark, topic, query, contender, registry.url).count()
-                    if count != topic.rows:
+                    if (count := read(case, contender).count()) != topic.rows:
                         raise RuntimeError(f"{contender} reads {count} rows of {topic.rows}")
                 for _ in range(WARM_UP + rounds):
                     progress.update(bar, advance=1, description=query.name)
                     for contender, read in READERS.items():
-                        frame = read(spark, topic, query, contender, registry.url)
-                        into_noop = frame.write.format("noop").mode("overwrite").save
-                        runs[contender].append(processes.timed(into_noop))
+                        into_noop = read(case, contender).write.format("noop").mode("overwrite")
+                        runs[contender].append(processes.timed(into_noop.save))
             measured = {name: done[WARM_UP:] for name, done in runs.items()}
             results += [
                 {"workload": query.name} | each
@@ -181,7 +206,7 @@ def show(codec: list[Result], messages: list[Result], queries: list[Result]) -> 
             f"{row['to_kafka']:.2f}",
             f"{row['to_tuned']:.2f}",
             f"{sum(row['cpu_ns'].values()) / 1_000:.1f}",
-            end_section=row["contender"] == "pykafka",
+            end_section=row["contender"] == "ceiling",
         )
     console.print(table)
 

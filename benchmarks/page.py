@@ -45,7 +45,7 @@ _SECTIONS: Final = {
         "Tables",
         "`make bench-upsert` reads the newest record of each key, with ten records for a key, from "
         "four partitions into the `noop` sink: by `envelope=upsert`, and by queries on Spark's own "
-        "connector.",
+        "connector. It shows how many times as long each takes as `envelope=upsert`.",
     ),
     "text": (
         "Text",
@@ -63,7 +63,7 @@ _SECTIONS: Final = {
         "in a loop into Arrow and pyruhvro, whose lists of payloads are not counted, Protobuf "
         "beside protobuf's own classes in such a loop. It also reads an Avro topic with four "
         "partitions into the `noop` sink, beside Spark's own connector with `from_avro`, where "
-        "`substring` cuts the frame off.",
+        "`substring` cuts the frame off, and a Python source whose columns are decoded already.",
     ),
     "write": (
         "Writes",

@@ -12,11 +12,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.table import Table
 
 from benchmarks.report import RESULTS, broker, console, save
+from benchmarks.rounds import Result, ratios
 from benchmarks.session_process import Query
 from benchmarks.sessions import VENVS, Session
 from benchmarks.topics import PARTITIONS, filled_topic, new_topic, rows_of
@@ -64,7 +65,7 @@ def topics(servers: str) -> Iterator[None]:
         yield
 
 
-def first_queries(servers: str) -> list[dict[str, Any]]:
+def first_queries(servers: str) -> list[Result]:
     """The time from the start of each process to the end of its first query."""
     query = Workload("first", "small", SMALL, "offset long")
     results = []
@@ -77,32 +78,36 @@ def first_queries(servers: str) -> list[dict[str, Any]]:
     return results
 
 
-def measure(servers: str) -> dict[tuple[str, str], list[float]]:
-    """The seconds of each round, by workload and contender."""
+def measure(servers: str) -> dict[str, dict[str, list[float]]]:
+    """Workload -> contender -> the seconds of each round."""
     sessions = {kind: Session(kind) for kind in VENVS}
-    seconds: dict[tuple[str, str], list[float]] = {}
+    seconds: dict[str, dict[str, list[float]]] = {
+        workload.name: {name: [] for name in CONTENDERS} for workload in WORKLOADS
+    }
     for number in range(ROUNDS + 1):
         for workload in WORKLOADS:
             for contender, (kind, format_) in CONTENDERS.items():
                 took = sessions[kind].run(workload.query(format_, servers)).seconds
                 if number:  # the first round warms up
-                    seconds.setdefault((workload.name, contender), []).append(took)
+                    seconds[workload.name][contender].append(took)
         console.print(f"round {number} of {ROUNDS}")
     for session in sessions.values():
         session.close()
     return seconds
 
 
-def results_of(seconds: dict[tuple[str, str], list[float]]) -> list[dict[str, Any]]:
-    rows = []
-    for workload in WORKLOADS:
-        middle = {name: statistics.median(seconds[workload.name, name]) for name in CONTENDERS}
-        for name in CONTENDERS:
-            figures = {"workload": workload.name, "contender": name}
-            rate = round(workload.rows / middle[name])
-            ratios = {f"to_{other}": middle[other] / middle[name] for other in ("kafka", "pykafka")}
-            rows.append(figures | {"rows_per_second": rate} | ratios)
-    return rows
+def results_of(seconds: dict[str, dict[str, list[float]]]) -> list[Result]:
+    return [
+        {
+            "workload": workload.name,
+            "contender": name,
+            "rows_per_second": round(workload.rows / statistics.median(spent)),
+            **ratios(of_workload, name, {"to_kafka": "kafka", "to_pykafka": "pykafka"}),
+        }
+        for workload in WORKLOADS
+        for of_workload in [seconds[workload.name]]
+        for name, spent in of_workload.items()
+    ]
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -37,6 +37,7 @@ from benchmarks.feeds import (
 )
 from benchmarks.idle import idle
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import Result, ratios
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
@@ -46,7 +47,6 @@ WORKLOADS = (*BACKLOGS, "latency", "idle")
 WARM_UP = 1
 WARM_UP_BATCHES = 10
 
-Result = dict[str, Any]
 Step = Callable[[str], None]
 
 
@@ -74,33 +74,22 @@ def measure_catch_up(
 
 
 def summary_of_catch_up(name: str, rows: int, runs: dict[str, list[CatchUp]]) -> list[Result]:
-    results: list[Result] = []
-    for contender, all_runs in runs.items():
-        done = all_runs[WARM_UP:]
-        rates = sorted(rows / run.seconds for run in done)
-        results.append(
-            {
-                "workload": name,
-                "contender": contender,
-                "rows": rows,
-                "batches": max(run.batches for run in done),
-                "rows_per_second": round(statistics.median(rates)),
-                "slowest": round(rates[0]),
-                "fastest": round(rates[-1]),
-                "in_batches": round(rows / statistics.median(run.batch_seconds for run in done)),
-            }
-        )
-    return with_ratios(results, "rows_per_second", "in_batches")
-
-
-def with_ratios(results: list[Result], *names: str) -> list[Result]:
-    """Add the ratios of these figures to the figures of Spark's own connector."""
-    rows = {row["contender"]: row for row in results}
+    done = {contender: each[WARM_UP:] for contender, each in runs.items()}
+    seconds = {contender: [run.seconds for run in each] for contender, each in done.items()}
+    in_batches = {
+        contender: [run.batch_seconds for run in each] for contender, each in done.items()
+    }
     return [
-        row
-        | {f"{name}_to_kafka": round(row[name] / rows["kafka"][name], 2) for name in names}
-        | {f"{name}_to_tuned": round(row[name] / rows["kafka, tuned"][name], 2) for name in names}
-        for row in results
+        {
+            "workload": name,
+            "contender": contender,
+            "rows": rows,
+            "batches": max(run.batches for run in done[contender]),
+            "rows_per_second": round(rows / statistics.median(seconds[contender])),
+            **ratios(seconds, contender, {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}),
+            **ratios(in_batches, contender, {"in_batches_to_tuned": "kafka, tuned"}),
+        }
+        for contender in done
     ]
 
 
@@ -126,23 +115,31 @@ def measure_latency(
     spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
 ) -> list[Result]:
     """A row for each contender, over the micro-batches of all rounds."""
-    seen: dict[str, list[Latency]] = {contender: [] for contender in CONTENDERS}
+    rounds: dict[str, list[list[Latency]]] = {contender: [] for contender in CONTENDERS}
     for number in range(WARM_UP + options.rounds):
         step(f"latency: round {number}")
         count = options.batches if number >= WARM_UP else 0
-        for contender, kept in seen.items():
+        for contender, seen in rounds.items():
             with (
                 feed_of(spark, contender, servers, PARTITIONS) as feed,
                 started(feed.stream.writeStream.format("noop")) as query,
             ):
-                kept.extend(latencies(query, feed, count))
-    results = [
-        {"contender": contender, "batches": len(kept)}
-        | percentiles("", [each.waited for each in kept])
-        | percentiles("trigger_", [each.trigger for each in kept])
-        for contender, kept in seen.items()
+                seen.append(latencies(query, feed, count))
+    kept = {contender: seen[WARM_UP:] for contender, seen in rounds.items()}
+    medians = {
+        contender: [statistics.median(each.waited for each in one) for one in seen]
+        for contender, seen in kept.items()
+    }
+    return [
+        {
+            "contender": contender,
+            "batches": options.rounds * options.batches,
+            **percentiles("", [each.waited for one in seen for each in one]),
+            **percentiles("trigger_", [each.trigger for one in seen for each in one]),
+            **ratios(medians, contender, {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}),
+        }
+        for contender, seen in kept.items()
     ]
-    return with_ratios(results, "p50_ms", "trigger_p50_ms")
 
 
 def percentiles(prefix: str, values: list[float]) -> Result:
@@ -198,19 +195,17 @@ TABLES = {
         "backlog": "workload",
         "reader": "contender",
         "rows/s": "rows_per_second",
-        "x kafka": "rows_per_second_to_kafka",
-        "x tuned": "rows_per_second_to_tuned",
-        "in batches": "in_batches",
-        "x kafka ": "in_batches_to_kafka",
-        "x tuned ": "in_batches_to_tuned",
+        "x kafka": "to_kafka",
+        "x tuned": "to_tuned",
+        "in batches: x tuned": "in_batches_to_tuned",
     },
     "latency": {
         "reader": "contender",
         "p50, ms": "p50_ms",
         "p95": "p95_ms",
         "p99": "p99_ms",
-        "x kafka": "p50_ms_to_kafka",
-        "x tuned": "p50_ms_to_tuned",
+        "x kafka": "to_kafka",
+        "x tuned": "to_tuned",
         "trigger's p50": "trigger_p50_ms",
     },
     "idle": {

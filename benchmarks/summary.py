@@ -21,13 +21,7 @@ def summary() -> str:
     groups = {
         "batch read": _cases("read", "results", "workload", "to_kafka", "to_tuned"),
         "100 and 1,000 partitions": _wide(),
-        "stream, catching up": _cases(
-            "stream",
-            "catch_up",
-            "workload",
-            "rows_per_second_to_kafka",
-            "rows_per_second_to_tuned",
-        ),
+        "stream, catching up": _cases("stream", "catch_up", "workload", "to_kafka", "to_tuned"),
         "Avro": _cases("formats", "queries", "workload", "to_kafka", "to_tuned"),
         "write": _writes(),
     }
@@ -45,7 +39,7 @@ def _cases(name: str, table: str, label: str, plain: str, tuned: str) -> list[_C
 
 def _wide() -> list[_Case]:
     return [
-        _Case(f"{row['workload']}, {row['partitions']:,} partitions", None, row["times_tuned"])
+        _Case(f"{row['workload']}, {row['partitions']:,} partitions", None, row["to_tuned"])
         for row in _ours("wide", "results")
         if row["partitions"] >= 100
     ]

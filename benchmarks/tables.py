@@ -77,14 +77,20 @@ def _kind_of_records(row: Row) -> list[str]:
 
 
 def _faster(ours: Row, ratio: str) -> str:
-    """Which of two is faster, how many times, and the quartiles of that, if they were kept."""
+    """Which of two is faster, how many times, and the quartiles of that."""
     times = ours[ratio]
-    low, high = ours.get(f"{ratio}_quartiles", (times, times))
+    low, high = ours[f"{ratio}_quartiles"]
     if low <= 1 <= high:
         return f"equal ({low:.2f} to {high:.2f})"
     if times > 1:
         return f"**pykafka {times:.2f}** ({low:.2f} to {high:.2f})"
     return f"kafka {1 / times:.2f} ({1 / high:.2f} to {1 / low:.2f})"
+
+
+def _times(row: Row, ratio: str) -> str:
+    """A ratio with its quartiles; a contender beside itself has no spread."""
+    low, high = row[f"{ratio}_quartiles"]
+    return f"{row[ratio]:.2f}" if low == high else f"{row[ratio]:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _settings_tables(results: Row) -> Iterator[Table]:
@@ -106,44 +112,43 @@ def _settings_tables(results: Row) -> Iterator[Table]:
 
 
 def _wide_tables(results: Row) -> Iterator[Table]:
-    head = ["", "partitions", "kafka, s", "tuned", "pykafka", "times tuned"]
-    rows = [
+    names = ("kafka", _TUNED, OURS)
+    yield (
+        ["", "partitions", "faster", *(f"{name}, s" for name in names)],
         [
-            row["workload"],
-            f"{row['partitions']:,}",
-            *(
-                f"{by[name]['seconds']:.2f}" if name in by else ""
-                for name in ("kafka", "kafka, tuned")
-            ),
-            f"{row['seconds']:.2f}",
-            f"**{row['times_tuned']:.1f}**",
-        ]
-        for _, by in _by(results["results"], "workload", "partitions")
-        for row in [by["pykafka"]]
-    ]
-    yield head, rows
+            [
+                by[OURS]["workload"],
+                f"{by[OURS]['partitions']:,}",
+                _faster(by[OURS], "to_tuned"),
+                *(f"{by[name]['seconds']:.2f}" if name in by else "" for name in names),
+            ]
+            for _, by in _by(results["results"], "workload", "partitions")
+        ],
+    )
 
 
 def _stream_tables(results: Row) -> Iterator[Table]:
+    names = ("kafka", _TUNED, OURS, "ceiling")
     yield (
-        ["catching up", "", "rows/s", "times", "times tuned", "in batches: times", "times tuned"],
+        ["catching up", "faster", "in batches alone", *(f"{name}, rows/s" for name in names)],
         [
             [
-                row["workload"],
-                row["contender"],
-                f"{row['rows_per_second']:,}",
-                f"{row['rows_per_second_to_kafka']:.2f}",
-                f"{row['rows_per_second_to_tuned']:.2f}",
-                f"{row['in_batches_to_kafka']:.2f}",
-                f"{row['in_batches_to_tuned']:.2f}",
+                workload,
+                _faster(by[OURS], "to_tuned"),
+                _faster(by[OURS], "in_batches_to_tuned"),
+                *(f"{by[name]['rows_per_second']:,}" for name in names),
             ]
-            for row in results["catch_up"]
+            for workload, by in _by(results["catch_up"], "workload")
         ],
     )
     yield (
-        ["latency of new rows, ms", "p50", "p95", "p99"],
+        ["latency of new rows, ms", "p50", "p95", "p99", "times kafka, tuned"],
         [
-            [row["contender"], *(f"{row[f'p{part}_ms']:,}" for part in (50, 95, 99))]
+            [
+                row["contender"],
+                *(f"{row[f'p{part}_ms']:,}" for part in (50, 95, 99)),
+                _times(row, "to_tuned"),
+            ]
             for row in results["latency"]
         ],
     )
@@ -165,7 +170,7 @@ def _upsert_tables(results: Row) -> Iterator[Table]:
                 f"{row['records']:,}, {row['rows']:,}",
                 row["contender"],
                 f"{row['seconds']:.1f}",
-                f"**{row['times']:.1f}**",
+                _times(row, "times"),
                 _cpu(row),
             ]
             for row in results["results"]
@@ -187,7 +192,7 @@ def _text_tables(results: Row) -> Iterator[Table]:
                 row["contender"],
                 f"{row['rows_per_second']:,}",
                 f"{row['to_kafka']:.2f}",
-                f"**{row['to_tuned']:.2f}**",
+                _times(row, "to_tuned"),
                 _cpu(row),
             ]
             for row in results["results"]
@@ -225,8 +230,7 @@ def _sail_tables(results: Row) -> Iterator[Table]:
             [
                 workload,
                 *(f"{by[name]['rows_per_second']:,}" for name in names),
-                f"{by[names[-1]]['to_kafka']:.1f}",
-                f"**{by[names[-1]]['to_pykafka']:.2f}**",
+                *(_times(by[names[-1]], ratio) for ratio in ("to_kafka", "to_pykafka")),
             ]
             for workload, by in _by(results["results"], "workload")
         ],
@@ -272,14 +276,15 @@ def _formats_tables(results: Row) -> Iterator[Table]:
     head = ["with Spark", "faster", "kafka, rows/s", "kafka, tuned", "pykafka", "times kafka"]
     names = ("kafka", _TUNED, OURS)
     yield (
-        [*head, "CPU of a row: kafka", "kafka, tuned", "pykafka"],
+        [*head, "of the ceiling", "CPU of a row: kafka", *names[1:], "ceiling"],
         [
             [
                 workload,
                 _faster(by[OURS], "to_tuned"),
                 *(f"{by[name]['rows_per_second']:,}" for name in names),
                 f"{by[OURS]['to_kafka']:.1f}",
-                *(_cpu(by[name]) for name in names),
+                f"{by[OURS]['to_ceiling']:.0%}",
+                *(_cpu(by[name]) for name in (*names, "ceiling")),
             ]
             for workload, by in _by(results["queries"], "workload")
         ],

@@ -16,9 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.progress import Progress
@@ -35,6 +34,7 @@ from benchmarks.feeds import (
     wait_for_rows,
 )
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import Result, ratios
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import Topic, filled_topic, new_topic, rows_of
 from kafka_protocol.columnar.encode import encode_batches
@@ -47,7 +47,6 @@ WARM_UP: Final = 1
 # With its defaults, Spark's connector takes minutes for 1,000 partitions.
 LARGEST_WITH_DEFAULTS: Final = 100
 
-Result = dict[str, Any]
 Step = Callable[[str], None]
 
 
@@ -159,30 +158,28 @@ def measure(spark: SparkSession, servers: str, options: argparse.Namespace) -> l
 
 
 def summary(name: str, partitions: int, seconds: dict[str, list[float]]) -> list[Result]:
-    medians = {contender: statistics.median(spent) for contender, spent in seconds.items()}
     return [
         {
             "workload": name,
             "partitions": partitions,
             "contender": contender,
-            "seconds": round(medians[contender], 3),
-            "quartiles": [round(float(each), 3) for each in np.percentile(spent, [25, 75])],
-            "times_tuned": round(medians["kafka, tuned"] / medians[contender], 2),
+            "seconds": round(statistics.median(spent), 3),
+            **ratios(seconds, contender, {"to_tuned": "kafka, tuned"}),
         }
         for contender, spent in seconds.items()
     ]
 
 
 def show(results: list[Result]) -> None:
-    table = Table("", "partitions", "reader", "median, s", "quartiles", "times as fast as tuned")
+    table = Table("", "partitions", "reader", "median, s", "x tuned", "quartiles")
     for row in results:
         table.add_row(
             row["workload"],
             f"{row['partitions']:,}",
             row["contender"],
             f"{row['seconds']:.3f}",
-            "{:.3f}..{:.3f}".format(*row["quartiles"]),
-            f"{row['times_tuned']:.2f}",
+            f"{row['to_tuned']:.2f}",
+            "{:.2f}..{:.2f}".format(*row["to_tuned_quartiles"]),
             end_section=row["contender"] == [*CONNECTORS][-1],
         )
     console.print(table)

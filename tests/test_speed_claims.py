@@ -16,8 +16,8 @@ VERDICTS: Final = {"faster": (1.05, 1_000), "about as fast": (0.75, 1.25), "slow
 READ: Final = ("read", "results", "workload", "to_tuned")
 WRITE: Final = ("write", "write", "workload", "to_kafka")
 AVRO: Final = ("formats", "queries", "workload", "to_tuned")
-WIDE: Final = ("wide", "results", "partitions", "times_tuned")
-STREAM: Final = ("stream", "catch_up", "workload", "rows_per_second_to_tuned")
+WIDE: Final = ("wide", "results", "partitions", "to_tuned")
+STREAM: Final = ("stream", "catch_up", "workload", "to_tuned")
 
 # Each claim, where its figures are, and the names of its cases there.
 CLAIMS: Final = {
