@@ -304,7 +304,7 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the project, Spark and the development tools into $(VENV) (a minute or two the first time)"
 	@$(call PART,install) $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
-	$(BIN)/pykafka precompile
+	$(call PRECOMPILE,$(VENV))
 	touch $@ $(VENV)/.installed-demo
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
@@ -330,8 +330,7 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-spark-$*
 	@$(call PART,install-spark-$*) .venv-spark-$*/bin/python -m pip install --quiet --no-compile \
 		'pyspark==$*'
-	$(BIN)/pykafka precompile \
-		--spark-home $$(echo .venv-spark-$*/lib/python3.*/site-packages/pyspark)
+	$(call PRECOMPILE,.venv-spark-$*)
 	$(call ON_TOP,.venv-spark-$*)
 	touch $@
 
@@ -342,6 +341,11 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(call ON_TOP,.venv-sail)
 	@$(call PART,install-sail) .venv-sail/bin/python -m pip install --quiet --no-compile $(SAIL)
 	touch $@
+
+# Tests start many Python processes of Spark.
+define PRECOMPILE
+$(BIN)/pykafka precompile --spark-home $$(echo $(1)/lib/python3.*/site-packages/pyspark)
+endef
 
 # Python of a venv finds what is in .venv, too.
 define ON_TOP
