@@ -45,7 +45,7 @@ _SECTIONS: Final = {
         "Tables",
         "`make bench-upsert` reads the newest record of each key, with ten records for a key, from "
         "four partitions into the `noop` sink: by `envelope=upsert`, and by queries on Spark's own "
-        "connector. It shows how many times as long each takes as `envelope=upsert`.",
+        "connector.",
     ),
     "text": (
         "Text",

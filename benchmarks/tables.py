@@ -170,7 +170,7 @@ def _upsert_tables(results: Row) -> Iterator[Table]:
                 f"{row['records']:,}, {row['rows']:,}",
                 row["contender"],
                 f"{row['seconds']:.1f}",
-                _times(row, "times"),
+                f"**{row['times']:.1f}**",
                 _cpu(row),
             ]
             for row in results["results"]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,6 @@ from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, cpu_of_a_row, descendants, jvm_of
 from benchmarks.read import CONNECTORS, into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import Result, ratios
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import MAX_BATCH_BYTES, PARTITIONS, Topic, new_topic
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
@@ -49,6 +48,8 @@ CHUNK: Final = 500_000
 WARM_UP: Final = 1
 MIB: Final = 1024
 OURS: Final = "pykafka, envelope=upsert"
+
+Result = dict[str, Any]
 
 
 # --- The topics ----------------------------------------------------------------------------------
@@ -192,17 +193,18 @@ def measure(spark: SparkSession, kafka: KafkaCluster, options: argparse.Namespac
 
 
 def summary(records: int, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
-    seconds = {name: [run.seconds for run in done] for name, done in runs.items()}
-    # How many times as long each takes.
-    times = ratios(seconds, OURS, {name: name for name in runs})
+    seconds = {name: statistics.median(run.seconds for run in done) for name, done in runs.items()}
     return [
         {
             "contender": name,
             "records": records,
             "rows": rows,
-            "seconds": round(statistics.median(seconds[name]), 2),
-            "times": times[name],
-            "times_quartiles": times[f"{name}_quartiles"],
+            "seconds": round(seconds[name], 2),
+            "quartiles": [
+                round(float(each), 2)
+                for each in np.percentile([run.seconds for run in done], [25, 75])
+            ],
+            "times": round(seconds[name] / seconds[OURS], 2),
             "cpu_ns": cpu_of_a_row(records, done),
         }
         for name, done in runs.items()
@@ -222,21 +224,21 @@ def measure_memory(spark: SparkSession, servers: str, records: int) -> Result:
 
 
 def _peaks(jvm: int) -> Iterator[float]:
-    """The most that each worker of a session had."""
+    """The most that each worker of a session had; one that has just ended does not tell."""
     statuses = [status_of(pid) for pid in descendants(jvm) if pid != jvm]
-    return (status["VmHWM"] / MIB for status in statuses if status)
+    return (status["VmHWM"] / MIB for status in statuses if "VmHWM" in status)
 
 
 def show(results: list[Result], memory: Result) -> None:
     table = Table(
-        "newest of each key", "median, s", "times as long", "quartiles", "CPU of a record, ns"
+        "newest of each key", "median, s", "quartiles", "times as long", "CPU of a record, ns"
     )
     for row in results:
         table.add_row(
             row["contender"],
             f"{row['seconds']:.1f}",
+            "{:.1f}..{:.1f}".format(*row["quartiles"]),
             f"{row['times']:.2f}",
-            "{:.2f}..{:.2f}".format(*row["times_quartiles"]),
             ", ".join(f"{kind} {ns:,}" for kind, ns in row["cpu_ns"].items()),
         )
     console.print(table)

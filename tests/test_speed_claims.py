@@ -78,3 +78,9 @@ def test_reads_are_faster_than_with_the_defaults() -> None:
         row for row in results_of("read")["results"] if row["contender"] == "pykafka"
     ]
     assert [row["workload"] for row in rows if row["to_kafka"] <= 1] == []
+
+
+def test_columns_that_are_decoded_already_are_faster_than_from_avro() -> None:
+    rows = [row for row in results_of("formats")["queries"] if row["contender"] == "ceiling"]
+    assert rows
+    assert [row["workload"] for row in rows if row["to_tuned"] <= 1] == []
