@@ -38,7 +38,7 @@ from benchmarks.formats_alone import (
     payloads_of,
 )
 from benchmarks.processes import Processes, Run, jvm_of
-from benchmarks.read import CONNECTORS
+from benchmarks.read import CONNECTORS, REFERENCES
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import results_of
 from benchmarks.session import add_conf_argument, conf_of
@@ -47,7 +47,6 @@ from kafka_protocol.columnar.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
 from kafka_spark_source.worker import keep_freed_memory
 
-REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned", "to_ceiling": "ceiling"}
 # In each partition.
 ROWS_OF_TOPIC = 200_000
 FRAME_BYTES = 5

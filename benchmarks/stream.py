@@ -44,6 +44,7 @@ from benchmarks.trivial_stream import CeilingStream
 
 BACKLOGS = {"100 B": 100, "1 kB": 1_000}
 WORKLOADS = (*BACKLOGS, "latency", "idle")
+REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
 WARM_UP = 1
 WARM_UP_BATCHES = 10
 
@@ -86,7 +87,7 @@ def summary_of_catch_up(name: str, rows: int, runs: dict[str, list[CatchUp]]) ->
             "rows": rows,
             "batches": max(run.batches for run in done[contender]),
             "rows_per_second": round(rows / statistics.median(seconds[contender])),
-            **ratios(seconds, contender, {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}),
+            **ratios(seconds, contender, REFERENCES),
             **ratios(in_batches, contender, {"in_batches_to_tuned": "kafka, tuned"}),
         }
         for contender in done
@@ -136,7 +137,7 @@ def measure_latency(
             "batches": options.rounds * options.batches,
             **percentiles("", [each.waited for one in seen for each in one]),
             **percentiles("trigger_", [each.trigger for one in seen for each in one]),
-            **ratios(medians, contender, {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}),
+            **ratios(medians, contender, REFERENCES),
         }
         for contender, seen in kept.items()
     ]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, cpu_of_a_row, descendants, jvm_of
 from benchmarks.read import CONNECTORS, into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import Result
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import MAX_BATCH_BYTES, PARTITIONS, Topic, new_topic
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
@@ -48,8 +49,6 @@ CHUNK: Final = 500_000
 WARM_UP: Final = 1
 MIB: Final = 1024
 OURS: Final = "pykafka, envelope=upsert"
-
-Result = dict[str, Any]
 
 
 # --- The topics ----------------------------------------------------------------------------------

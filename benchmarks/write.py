@@ -27,7 +27,7 @@ from rich.table import Table
 from benchmarks.dropping_sink import DroppingSink
 from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import results_of
+from benchmarks.rounds import Result, results_of
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
@@ -46,8 +46,6 @@ FORMATS = {EXACTLY_ONCE: "pykafka", CEILING: DroppingSink.name()}
 MOST_MARKERS = PARTITIONS * PARTITIONS
 WARM_UP = 1
 NOISE_BYTES = 32
-
-Result = dict[str, Any]
 
 
 class Values(NamedTuple):

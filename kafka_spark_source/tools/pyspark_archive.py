@@ -42,7 +42,7 @@ def pyspark_archive(spark_home: str | None = None) -> Path:
 
 
 def lacks_bytecode(archive: Path) -> bool:
-    """Whether there is such an archive, without bytecode of this Python."""
+    """Whether there is such an archive, and `add_bytecode` would add to it."""
     try:
         return not _has_bytecode(archive)
     except (OSError, KafkaConfigError):

@@ -66,7 +66,7 @@ def test_sparks_processes_import_bytecode(
     spark_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["precompile", "--spark-home", str(spark_home)]) == 0
-    shown = "".join(capsys.readouterr().out.split("\n"))
+    shown = capsys.readouterr().out
     assert f"has bytecode of Python {platform.python_version()} now" in shown
     printed = run_command(tmp_path, [sys.executable, "-c", SCRIPT], SPARK_HOME=str(spark_home))
     archive = spark_home / LIB / "pyspark.zip"
