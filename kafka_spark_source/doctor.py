@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.names import by_key, client_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.options.write import parse_write_options
@@ -30,7 +31,7 @@ from kafka_spark_source.tools.diagnosis import Job, diagnose
 from kafka_spark_source.tools.environment import environment
 from kafka_spark_source.tools.findings import Finding, Result
 from kafka_spark_source.tools.masking import masked
-from kafka_spark_source.tools.pyspark_archive import lacks_bytecode, pyspark_archive
+from kafka_spark_source.tools.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
 from kafka_spark_source.tools.report import Place, pasteable, side_by_side
 from kafka_spark_source.worker import UNIX_SOCKETS, has_unix_sockets
 
@@ -125,14 +126,28 @@ def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
 
 def _archive() -> list[Finding]:
     """What Spark's Python processes pay at their start, here."""
-    archive = pyspark_archive()
-    if not lacks_bytecode(archive):
+    try:
+        archive = pyspark_archive()
+        found = bytecode_in(archive)
+    except (OSError, KafkaConfigError):  # Spark is installed in another way, or not at all
         return []
+    if found is Bytecode.OWN:
+        return []
+    owner, cure = _WITHOUT_BYTECODE[found]
     detail = (
-        "it has no bytecode: each Python process of Spark takes 0.7 s of CPU more to start; run "
-        "pykafka precompile"
+        f"it has {owner}: each Python process of Spark takes 0.7 s of CPU more to start; {cure}"
     )
     return [Finding("installed", str(archive), Result.COSTLY, detail)]
+
+
+# What the archive has instead, and the cure.
+_WITHOUT_BYTECODE: Final = {
+    Bytecode.NONE: ("no bytecode", "run pykafka precompile"),
+    Bytecode.FOREIGN: (
+        "the bytecode of another Python",
+        "install PySpark again, and run pykafka precompile with the Python that Spark uses",
+    ),
+}
 
 
 def _with_more(place: Place, more: list[Finding]) -> Place:

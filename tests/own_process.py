@@ -38,15 +38,23 @@ def run_command(folder: Path, command: list[str], **environment: str) -> str:
     """Run a command in a folder, and return what it printed."""
     pipe = subprocess.PIPE
     with start(command, folder, environment, stdout=pipe, stderr=pipe) as process:
-        try:
-            out, errors = process.communicate()
-        except BaseException:  # the test takes too long, or Ctrl-C
-            kill(processes_of(process.pid))
-            sys.stderr.write("".join(process.communicate()))
-            raise
+        out, errors = outputs_of(process)
     assert process.returncode == 0, out + errors
     _expect_nothing_of(process.pid)
     return out
+
+
+def outputs_of(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for the end of a process that began a session; returns what it printed, and its errors.
+
+    If the test ends before it, the session is killed, and what it printed is shown.
+    """
+    try:
+        return process.communicate()
+    except BaseException:  # the test takes too long, or Ctrl-C
+        kill(processes_of(process.pid))
+        sys.stderr.write("".join(process.communicate()))
+        raise
 
 
 def start(

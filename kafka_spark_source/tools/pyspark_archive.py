@@ -1,4 +1,4 @@
-"""PySpark's archive `python/lib/pyspark.zip`: whether it has bytecode, and how it gets it.
+"""PySpark's archive `python/lib/pyspark.zip`: which bytecode it has, and how it gets it.
 
 The archive comes first on the path of the Python processes that Spark starts. It has sources only,
 and Python keeps no bytecode for an archive, so each process compiles what it imports. Knows neither
@@ -15,6 +15,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
+from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
@@ -24,6 +25,14 @@ from kafka_protocol.errors import KafkaConfigError
 _PLACE: Final = Path("python", "lib", "pyspark.zip")
 # The flags of bytecode that Python does not compare with its source.
 _UNCHECKED: Final = (0b01).to_bytes(4, "little")
+
+
+class Bytecode(Enum):
+    """Whose bytecode an archive has."""
+
+    NONE = auto()
+    OWN = auto()  # that of the Python that asks
+    FOREIGN = auto()
 
 
 def pyspark_archive(spark_home: str | None = None) -> Path:
@@ -41,12 +50,22 @@ def pyspark_archive(spark_home: str | None = None) -> Path:
     return Path(found.origin).parent / _PLACE
 
 
-def lacks_bytecode(archive: Path) -> bool:
-    """Whether there is such an archive, and `add_bytecode` would add to it."""
+def bytecode_in(archive: Path) -> Bytecode:
+    """Whose bytecode an archive has.
+
+    Raises:
+        KafkaConfigError: The file is damaged.
+        OSError: There is no such file.
+    """
     try:
-        return not _has_bytecode(archive)
-    except (OSError, KafkaConfigError):
-        return False
+        with ZipFile(archive) as zipped:
+            names = [name for name in zipped.namelist() if name.endswith(".pyc")]
+            if not names:
+                return Bytecode.NONE
+            magic = zipped.read(names[0])[: len(importlib.util.MAGIC_NUMBER)]
+    except BadZipFile as error:
+        raise KafkaConfigError(f"{archive}: {error}. Install PySpark again") from error
+    return Bytecode.OWN if magic == importlib.util.MAGIC_NUMBER else Bytecode.FOREIGN
 
 
 def add_bytecode(archive: Path) -> int:
@@ -61,7 +80,13 @@ def add_bytecode(archive: Path) -> int:
         KafkaConfigError: The file is damaged, or has the bytecode of another Python.
         OSError: There is no such file, or it cannot be replaced.
     """
-    if _has_bytecode(archive):
+    found = bytecode_in(archive)
+    if found is Bytecode.FOREIGN:
+        raise KafkaConfigError(
+            f"{archive} has the bytecode of another Python. Install PySpark again, then add that "
+            "of the Python that Spark uses (PYSPARK_PYTHON)"
+        )
+    if found is Bytecode.OWN:
         return 0
     new = archive.with_name(f"{archive.name}.{os.getpid()}.new")
     try:
@@ -74,24 +99,6 @@ def add_bytecode(archive: Path) -> int:
     finally:
         new.unlink(missing_ok=True)
     return len(compiled)
-
-
-def _has_bytecode(archive: Path) -> bool:
-    """Whether it has bytecode of this Python."""
-    try:
-        with ZipFile(archive) as zipped:
-            names = [name for name in zipped.namelist() if name.endswith(".pyc")]
-            if not names:
-                return False
-            magic = zipped.read(names[0])[: len(importlib.util.MAGIC_NUMBER)]
-    except BadZipFile as error:
-        raise KafkaConfigError(f"{archive}: {error}. Install PySpark again") from error
-    if magic != importlib.util.MAGIC_NUMBER:
-        raise KafkaConfigError(
-            f"{archive} has the bytecode of another Python. Install PySpark again, then add that "
-            "of the Python that Spark uses (PYSPARK_PYTHON)"
-        )
-    return True
 
 
 def _compiled(archive: Path, zipped: ZipFile) -> Iterator[tuple[str, bytes]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,12 +12,11 @@ from pathlib import Path
 
 from kafka_spark_source.testing.commands import FAST_START_FLAGS
 from kafka_spark_source.testing.waiting import Deadline
-from tests.own_process import processes_of
+from tests.own_process import kill, outputs_of, processes_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LIMIT_SECONDS = 250
 GOODBYE_SECONDS = 30
 
 
@@ -54,14 +52,13 @@ def running_example(*command: str) -> Iterator[subprocess.Popen[str]]:
             is_alone = Deadline(GOODBYE_SECONDS if process.poll() is not None else 0).wait_for(
                 lambda: not processes_of(process.pid)
             )
-            for pid in processes_of(process.pid):
-                os.kill(pid, signal.SIGKILL)
+            kill(processes_of(process.pid))
     assert is_alone, "the example left processes behind"
 
 
 def run_example(*command: str) -> str:
     """Run an example to its end, and return what it printed."""
     with running_example(*command) as process:
-        shown, errors = process.communicate(timeout=LIMIT_SECONDS)
+        shown, errors = outputs_of(process)
     assert process.returncode == 0, shown + errors
     return shown

@@ -21,11 +21,10 @@ from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.example_processes import (
     GOODBYE_SECONDS,
-    LIMIT_SECONDS,
     run_example,
     running_example,
 )
-from tests.own_process import descendants_of
+from tests.own_process import descendants_of, outputs_of
 from tests.witness import IN_ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow]
@@ -110,7 +109,7 @@ def json_of(order: Order) -> str:
     )
 
 
-@pytest.mark.timeout(2 * LIMIT_SECONDS + 60)
+@pytest.mark.timeout(600)
 def test_streaming_orders(
     spark: SparkSession, kafka_cluster_factory: ClusterFactory, tmp_path: Path
 ) -> None:
@@ -172,7 +171,7 @@ def test_live_progress_interrupted() -> None:
         family = [process.pid, *descendants_of(process.pid)]
         assert len(family) > 3  # a supervisor with its broker, and Spark
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        shown, errors = process.communicate(timeout=LIMIT_SECONDS)
+        shown, errors = outputs_of(process)
     assert process.returncode == 128 + signal.SIGINT, errors
     assert shown.endswith("Interrupted.\nEverything is stopped again.\n")
     assert "Traceback" not in errors

@@ -127,4 +127,11 @@ def test_an_archive_without_bytecode_costs(monkeypatch: pytest.MonkeyPatch, tmp_
         zipped.writestr("pyspark/__init__.py", "")
     (finding,) = doctor._archive()
     assert (finding.subject, finding.result) == (str(archive), Result.COSTLY)
+    assert "no bytecode" in finding.detail
     assert "pykafka precompile" in finding.detail
+    with ZipFile(archive, "a") as zipped:
+        zipped.writestr("pyspark/__init__.pyc", b"of another Python")
+    (finding,) = doctor._archive()
+    assert "another Python" in finding.detail
+    archive.write_bytes(b"half of an archive")
+    assert doctor._archive() == []

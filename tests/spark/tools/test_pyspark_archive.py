@@ -9,8 +9,9 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.tools.pyspark_archive import (
+    Bytecode,
     add_bytecode,
-    lacks_bytecode,
+    bytecode_in,
     pyspark_archive,
 )
 
@@ -34,9 +35,9 @@ def archive(tmp_path: Path) -> Path:
 
 
 def test_modules_are_imported_from_their_bytecode(archive: Path) -> None:
-    assert lacks_bytecode(archive)
+    assert bytecode_in(archive) is Bytecode.NONE
     assert add_bytecode(archive) == 4
-    assert not lacks_bytecode(archive)
+    assert bytecode_in(archive) is Bytecode.OWN
     in_package = zipimporter(str(archive / "pyspark"))
     assert Path(in_package.get_filename("second")).suffix == ".pyc"
     code = in_package.get_code("second")
@@ -74,7 +75,7 @@ def test_bytecode_of_another_python_is_refused(
     with monkeypatch.context() as patch:
         patch.setattr(importlib.util, "MAGIC_NUMBER", b"old\n")
         add_bytecode(archive)
-    assert not lacks_bytecode(archive)
+    assert bytecode_in(archive) is Bytecode.FOREIGN
     with pytest.raises(KafkaConfigError, match=r"another Python.*PYSPARK_PYTHON"):
         add_bytecode(archive)
 
@@ -86,8 +87,6 @@ def test_what_is_no_archive(tmp_path: Path) -> None:
         add_bytecode(broken)
     with pytest.raises(FileNotFoundError):
         add_bytecode(tmp_path / "missing.zip")
-    assert not lacks_bytecode(broken)
-    assert not lacks_bytecode(tmp_path / "missing.zip")
     assert [*tmp_path.iterdir()] == [broken]
 
 
