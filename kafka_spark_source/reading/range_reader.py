@@ -231,10 +231,14 @@ def _decoded(
     cluster: Cluster, fetched: Iterable[Fetched], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     # Only tasks need Arrow; the driver's planning would take twice as long with this import.
-    from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
+    from kafka_protocol.columnar.decode import decode_batches, target_bytes_of  # noqa: PLC0415
 
-    max_bytes = cluster.config.max_decompressed_bytes
-    return decode_batches(fetched, columns, max_decompressed_bytes=max_bytes)
+    return decode_batches(
+        fetched,
+        columns,
+        max_decompressed_bytes=cluster.config.max_decompressed_bytes,
+        target_bytes=target_bytes_of(cluster.config.max_partition_fetch_bytes),
+    )
 
 
 def _is_late(wanted: OffsetRange) -> bool:

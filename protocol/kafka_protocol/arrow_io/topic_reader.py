@@ -20,7 +20,7 @@ from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.decode import decode_batches, target_bytes_of
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
@@ -96,6 +96,7 @@ class Reading:
                     [fetched],
                     self._columns,
                     max_decompressed_bytes=self.config.max_decompressed_bytes,
+                    target_bytes=target_bytes_of(self.config.max_partition_fetch_bytes),
                 )
                 position = min(fetched.batches[-1].header.next_offset, each.until_offset)
                 self._advance(each, position, done, total)

@@ -36,9 +36,10 @@ from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kafka_protocol.topic_partition import OffsetRange
 
-# About the fastest size of Arrow batches for Spark: a batch costs half a millisecond, whatever its
-# size, and this is a whole Fetch response by default.
+# The size of an Arrow batch is that of a Fetch response, within these limits: a batch takes some
+# 2 ms of a worker's CPU, whatever its size, and memory for its size several times.
 TARGET_BYTES: Final = 4 * 1024 * 1024
+_MOST_TARGET_BYTES: Final = 16 * 1024 * 1024
 # The largest timestamp in ms that fits in 64 bits in µs (SPARK-56243).
 _MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1000
 
@@ -90,6 +91,11 @@ def decode_batches(
                 pending, size = [], 0
     if pending:
         yield from _decode_parts(pending, schema)
+
+
+def target_bytes_of(max_partition_fetch_bytes: int) -> int:
+    """The `target_bytes` for Fetch responses of at most so many bytes."""
+    return min(max(max_partition_fetch_bytes, TARGET_BYTES), _MOST_TARGET_BYTES)
 
 
 def _fit_together(first: Part, part: Part) -> bool:

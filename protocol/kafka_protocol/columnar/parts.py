@@ -22,8 +22,8 @@ from kafka_protocol.records.compression import Buffer, decompress
 from kafka_protocol.records.message_set import MessageSetHeader, unpack
 from kafka_protocol.topic_partition import OffsetRange
 
-# A row counts as so many bytes at least: numpy takes as much for its positions.
-_ROW_BYTES: Final = 200
+# A row counts as so many bytes at least: numpy takes twice as much for its positions.
+_ROW_BYTES: Final = 100
 
 # So many compressed bytes of small payloads are decompressed together.
 _TOGETHER_BYTES: Final = 256 * 1024

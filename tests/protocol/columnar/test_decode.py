@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.columnar import decode
-from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.decode import decode_batches, target_bytes_of
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.parts import RecordPart
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
@@ -464,3 +464,24 @@ def test_fault_32_error_names_the_broken_message_set() -> None:
     )
     with pytest.raises(CorruptRecordError, match="of orders-3 at offset 4: the offsets"):
         decoded([good, bad, last])
+
+
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("fetch_bytes", "expected"), [(1, 4), (4 * MIB, 4), (8 * MIB, 8), (50 * MIB, 16)]
+)
+def test_an_arrow_batch_is_a_fetch_response_within_limits(fetch_bytes: int, expected: int) -> None:
+    assert target_bytes_of(fetch_bytes) == expected * MIB
+
+
+@pytest.mark.parametrize(("value_bytes", "rows"), [(10, 10), (300, 3)])
+def test_a_small_row_counts_as_a_larger_one(value_bytes: int, rows: int) -> None:
+    """Numpy takes memory for each row, however small it is."""
+    batches = read_all(
+        batch_of(Record(0, 5, None, bytes(value_bytes)), base_offset=offset)
+        for offset in range(20)
+    )
+    arrow = decode_batches([(EVERYTHING, batches)], target_bytes=1_000)
+    assert next(iter(arrow)).num_rows == rows

@@ -193,7 +193,8 @@ class ClientConfig:
         "max.partition.fetch.bytes",
         integer(1),
         4 * 1024 * 1024,
-        "How many bytes to request in one Fetch. A larger batch is still returned whole.",
+        "How many bytes to request in one Fetch. A larger batch is still returned whole. An Arrow "
+        "batch has as many, within 4 and 16 MiB.",
     )
     fetch_min_bytes: int = option(
         "fetch.min.bytes",
