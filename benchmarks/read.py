@@ -54,6 +54,7 @@ CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "pykafka": ("pykafka", {}),
+    "pykafka, 8 MB": ("pykafka", {"kafka.max.partition.fetch.bytes": "8388608"}),
 }
 NO_JVM = "pykafka, no JVM"
 CONTENDERS = (*CONNECTORS, "ceiling", NO_JVM)
@@ -148,8 +149,10 @@ def rows_of_jvm(
     return rows.select(*names) if names else rows
 
 
-def rows_of_pykafka(spark: SparkSession, topic: Topic, workload: Workload) -> DataFrame:
-    reader = reader_of(spark, "pykafka", topic)
+def rows_of_pykafka(
+    spark: SparkSession, topic: Topic, workload: Workload, contender: str = "pykafka"
+) -> DataFrame:
+    reader = reader_of(spark, contender, topic)
     return projected(reader, workload).load()
 
 
@@ -169,6 +172,7 @@ READERS: dict[str, Callable[[SparkSession, Topic, Workload], DataFrame]] = {
     "kafka": rows_of_jvm,
     "kafka, tuned": partial(rows_of_jvm, contender="kafka, tuned"),
     "pykafka": rows_of_pykafka,
+    "pykafka, 8 MB": partial(rows_of_pykafka, contender="pykafka, 8 MB"),
     "ceiling": rows_of_ceiling,
 }
 
