@@ -114,15 +114,16 @@ def with_from_avro(case: Case, contender: str) -> DataFrame:
     return rows.select(value.alias("value")).select("value.*")
 
 
-def decoded(case: Case) -> DataFrame:
-    rows = case.spark.read.format("pykafka").option("subscribe", case.topic.name)
+def decoded(case: Case, contender: str = "pykafka") -> DataFrame:
+    rows = case.spark.read.format("pykafka").options(**CONNECTORS[contender][1])
+    rows = rows.option("subscribe", case.topic.name)
     rows = rows.option("kafka.bootstrap.servers", case.topic.servers)
     rows = rows.option("value.format", "avro").option("schema.registry.url", case.registry)
     return (rows.schema(DDL) if case.query.fields else rows).load()
 
 
-def with_pykafka(case: Case, _contender: str) -> DataFrame:
-    return decoded(case).select("value.*")
+def with_pykafka(case: Case, contender: str) -> DataFrame:
+    return decoded(case, contender).select("value.*")
 
 
 def without_kafka(case: Case, _contender: str) -> DataFrame:
@@ -143,6 +144,7 @@ READERS: dict[str, Callable[[Case, str], DataFrame]] = {
     "kafka": with_from_avro,
     "kafka, tuned": with_from_avro,
     "pykafka": with_pykafka,
+    "pykafka, 8 MB": with_pykafka,
     "ceiling": without_kafka,
 }
 
