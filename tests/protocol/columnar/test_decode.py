@@ -480,8 +480,7 @@ def test_an_arrow_batch_is_a_fetch_response_within_limits(fetch_bytes: int, expe
 def test_a_small_row_counts_as_a_larger_one(value_bytes: int, rows: int) -> None:
     """Numpy takes memory for each row, however small it is."""
     batches = read_all(
-        batch_of(Record(0, 5, None, bytes(value_bytes)), base_offset=offset)
-        for offset in range(20)
+        batch_of(Record(0, 5, None, bytes(value_bytes)), base_offset=offset) for offset in range(20)
     )
     arrow = decode_batches([(EVERYTHING, batches)], target_bytes=1_000)
     assert next(iter(arrow)).num_rows == rows
