@@ -35,7 +35,7 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/cli --ignore-glob='tests/spark/*/test_*faults*.py'
 
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
-PARTS := test-integration test-protocol test-spark test-conformance test-oldest \
+PARTS := test-integration test-protocol test-spark test-oldest test-conformance \
 	test-change-data-$(CONNECTOR_SPARK) lint test-sail
 ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) test-sail lint
@@ -60,8 +60,14 @@ demo-stream: $(VENV)/.installed-demo
 demo-cdc: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m tests.change_data
 
+# What parts need is installed before the first one starts: make would begin a part whose venv is not
+# there yet after all others, and one lane would wait for it at the end.
+TESTED_SPARKS = $(OLDEST_SPARK) $(if $(filter all,$(TIER)),$(OTHER_SPARKS),$(CONNECTOR_SPARK))
+INSTALLED = $(VENV)/.installed-dev .venv-sail/.installed $(TESTED_SPARKS:%=.venv-spark-%/.installed)
+
 test:
 	rm -rf build/test
+	@$(MAKE) --jobs=2 --no-print-directory IN_PARTS=1 $(INSTALLED)
 	@$(MAKE) --jobs=2 --keep-going --no-print-directory IN_PARTS=1 $(PARTS); parts=$$?; \
 	$(if $(MEASURED),$(MAKE) --no-print-directory IN_PARTS=1 coverage,true); coverage=$$?; \
 	$(BIN)/python tests/parts.py report; exit $$((parts + coverage))
