@@ -174,6 +174,19 @@ def test_deleted_records_may_be_missing_if_that_is_reported() -> None:
     assert any("1 records are lost" in each for each in violations(outcome))
 
 
+def test_a_deleted_record_may_have_a_copy_that_is_read() -> None:
+    """A producer without an id writes again what it has no response to."""
+    outcome = good(starts={IN: 4}, warnings=["Could not read records in offset [3, 4) of in-0"])
+    faults = (Fault(1, "delete records", 0, {}),)
+    producer = {"kafka.enable.idempotence": "false"}
+    outcome.scenario = replace(outcome.scenario, faults=faults, producer=producer)
+    copy = record(4)._replace(value=b"v3")
+    outcome.logs[IN] = [*outcome.logs[IN][:4], copy, record(5)]
+    outcome.sent[4] = outcome.sent[4]._replace(value=b"v3")
+    outcome.batches[1] = [row(4)._replace(value=b"v3"), row(5)]
+    assert violations(outcome) == []
+
+
 def test_compacted_records_may_be_missing() -> None:
     outcome = good(compacted={IN: frozenset({3, 4})})
     outcome.batches[1] = [row(4), row(5)]
