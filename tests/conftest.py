@@ -19,6 +19,7 @@ from kafka_formats.registry.cache import cache_of
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests import poison
 from tests.class_archives import use_class_archives
+from tests.own_process import let_children_heed_signals
 from tests.secret_check import SecretCheck
 from tests.spark_session import run_session
 
@@ -47,6 +48,7 @@ _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluen
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    let_children_heed_signals()
     config.pluginmanager.register(SecretCheck())
     if metadata.version("pyspark").startswith(("4.0.", "4.1.")):
         # These releases leave sockets open over which the JVM sends rows.

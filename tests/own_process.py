@@ -28,6 +28,17 @@ ROOT = Path(__file__).parents[1]
 _GOODBYE_SECONDS = 30
 
 
+def let_children_heed_signals() -> None:
+    """Let processes that start from here heed SIGINT and SIGHUP, also if this one ignores them.
+
+    A shell ignores SIGINT for what it starts in the background, and nohup SIGHUP. An ignored signal
+    is inherited, a handler is not.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
+
+
 def run_module(folder: Path, module: str, *arguments: str) -> Any:
     """Run `python -m module arguments` in a folder, and parse its last line as JSON."""
     shown = run_command(folder, [sys.executable, "-m", module, *arguments])

@@ -52,6 +52,22 @@ def test_a_process_ends_with_the_one_that_started_it(number: signal.Signals) -> 
         assert Deadline(SOON_SECONDS).wait_for(lambda: not command_of(child))
 
 
+# Starts a process that prints whether it ignores SIGINT and SIGHUP.
+HEEDING = """
+import subprocess, sys
+from tests.own_process import let_children_heed_signals
+let_children_heed_signals()
+script = "from signal import *; print([getsignal(each) is SIG_IGN for each in (SIGINT, SIGHUP)])"
+subprocess.run([sys.executable, "-c", script], check=True)
+"""
+
+
+def test_processes_heed_signals_that_the_tests_ignore() -> None:
+    """As those that a shell starts in the background do, with nohup."""
+    in_background = ["sh", "-c", 'trap "" INT HUP; exec "$0" -c "$1"', sys.executable, HEEDING]
+    assert subprocess.check_output(in_background, cwd=ROOT, text=True) == "[False, False]\n"
+
+
 def test_a_process_imports_the_packages_of_this_tree(tmp_path: Path) -> None:
     """Without those that are installed: `-S` leaves them out."""
     script = "from importlib.util import find_spec; print(find_spec({!r}).origin)"
