@@ -92,7 +92,6 @@ def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
 def _kept(
     outcome: Outcome,
     partition: Partition,
-    expected: list[LogRecord],
     found: Container[object],
     identity: Callable[[LogRecord], object],
 ) -> list[LogRecord]:
@@ -101,7 +100,7 @@ def _kept(
     compacted = outcome.compacted.get(partition, frozenset())
     return [
         each
-        for each in expected
+        for each in _expected(outcome, partition)
         if (each.offset >= start and each.offset not in compacted) or identity(each) in found
     ]
 
@@ -149,8 +148,7 @@ def _files(outcome: Outcome) -> Iterator[str]:
         places = _places(outcome, partition)
         # Not by contents: a copy that a producer without an id wrote has the same.
         found = {each.offset for each in rows[partition]}
-        read = _expected(outcome, partition)
-        wanted = _kept(outcome, partition, read, found, attrgetter("offset"))
+        wanted = _kept(outcome, partition, found, attrgetter("offset"))
         expected = [each._replace(outcome="committed", headers=()) for each in wanted]
         expected.sort(key=lambda each: places(each.offset))
         # Rows of different tasks of a micro-batch may come in any order.
@@ -189,8 +187,7 @@ def _output(outcome: Outcome) -> Iterator[str]:
     for partition in _inputs(outcome):
         log = outcome.logs.get((OUTPUT, partition[1]), [])
         visible = [(each.key, each.value) for each in log if each.outcome == "committed"]
-        read = _expected(outcome, partition)
-        read = _kept(outcome, partition, read, {*visible}, attrgetter("key", "value"))
+        read = _kept(outcome, partition, {*visible}, attrgetter("key", "value"))
         if sink == "at least once":
             visible = [*dict.fromkeys(visible)]  # the first copy of each
             # A run may end within a micro-batch, whose rows are in the topic already.
