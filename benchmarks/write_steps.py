@@ -21,7 +21,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from kafka_protocol.columnar.encode import Gathered, encode_gathered
+from kafka_protocol.columnar.encode import Gathered, SizeLimits, encode_gathered
 from kafka_protocol.columnar.writing import RecordColumns
 from kafka_protocol.records.batch import MAGIC, BatchContents
 from kafka_protocol.records.compression import Compression, CompressionCodec, compress
@@ -29,7 +29,7 @@ from kafka_protocol.records.compression import Compression, CompressionCodec, co
 ROUNDS: Final = 15
 MOST_ROWS: Final = 10_000
 MOST_BYTES: Final = 10_000_000
-BATCH_BYTES: Final = 262_144
+LIMITS: Final = SizeLimits(1_000_000, 1_000_000)
 PARTITIONS: Final = 4
 SIZES: Final = (100, 1_000, 10_000)
 CODECS: Final = (CompressionCodec.LZ4, CompressionCodec.ZSTD)
@@ -67,7 +67,7 @@ def _payloads(records: RecordColumns) -> Iterator[bytes | memoryview]:
     starts = np.linspace(0, count, PARTITIONS + 1, dtype=np.int64).tolist()
     gathered = Gathered(records, rows, starts)
     magics, plain = [MAGIC] * PARTITIONS, Compression(CompressionCodec.NONE, None)
-    for _, batch in encode_gathered(gathered, magics, plain, BATCH_BYTES):
+    for _, batch in encode_gathered(gathered, magics, plain, LIMITS):
         assert isinstance(batch.contents, BatchContents)
         yield batch.contents.payload
 

@@ -86,7 +86,7 @@ class RowWriter:
         gathered, places = route(rows, to, now_ms())
         magics = [*map(producer.message_format, places)]
         for number, batch in encode_gathered(
-            gathered, magics, self.config.compression, limit.bytes
+            gathered, magics, self.config.compression, limit.sizes
         ):
             producer.add(places[number], batch.contents)
             limit.note(batch)
@@ -118,9 +118,13 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _pieces(batch: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:
-    """A batch, or slices of it with the same number of rows each."""
-    count = -(-batch.nbytes // max_bytes)
-    step = max(1, -(-batch.num_rows // max(1, count)))
+    """A batch, or slices of it with the same number of rows each.
+
+    A batch is not cut below twice the size, such as Spark's 10,000 rows of 1 kB: larger batches for
+    each partition take less time.
+    """
+    count = max(1, batch.nbytes // max_bytes)
+    step = max(1, -(-batch.num_rows // count))
     for start in range(0, batch.num_rows, step):
         yield batch.slice(start, step)
 

@@ -20,7 +20,14 @@ from kafka_protocol.columnar.writing import Contents, Encoder, RecordColumns
 from kafka_protocol.records.batch import MAGIC, BatchContents, build_batch, bytes_of
 from kafka_protocol.records.compression import Compression, CompressionCodec
 
-__all__ = ["EncodedBatch", "Gathered", "RecordColumns", "encode_batches", "encode_gathered"]
+__all__ = [
+    "EncodedBatch",
+    "Gathered",
+    "RecordColumns",
+    "SizeLimits",
+    "encode_batches",
+    "encode_gathered",
+]
 
 # Below the default max.message.bytes of brokers, 1,048,588, with the header.
 DEFAULT_MAX_BATCH_BYTES: Final = 1_000_000
@@ -48,6 +55,18 @@ class EncodedBatch(NamedTuple):
         return build_batch(contents) if isinstance(contents, BatchContents) else contents
 
 
+class SizeLimits(NamedTuple):
+    """The largest sizes of a batch of several records, in bytes."""
+
+    estimated_bytes: int  # before compression
+    sent_bytes: int  # after it, for batches that were larger before
+
+    def is_exceeded_by(self, batch: EncodedBatch) -> bool:
+        """Whether the batch compressed less well than its limit before compression allows for."""
+        smallest = min(batch.estimated_bytes, batch.sent_bytes)
+        return batch.records_count > 1 and smallest > self.sent_bytes
+
+
 class Gathered(NamedTuple):
     """Records, grouped by partition."""
 
@@ -67,12 +86,13 @@ def encode_batches(
     """Encode the records of one partition; see `encode_gathered`."""
     rows = np.arange(len(records.timestamp))
     gathered = Gathered(records, rows, [0, len(rows)])
-    for _, batch in encode_gathered(gathered, [magic], Compression(codec, level), max_batch_bytes):
+    limits = SizeLimits(max_batch_bytes, max_batch_bytes)
+    for _, batch in encode_gathered(gathered, [magic], Compression(codec, level), limits):
         yield batch
 
 
 def encode_gathered(
-    gathered: Gathered, magics: Sequence[int], compression: Compression, max_batch_bytes: int
+    gathered: Gathered, magics: Sequence[int], compression: Compression, limits: SizeLimits
 ) -> Iterator[tuple[int, EncodedBatch]]:
     """Encode records as batches.
 
@@ -81,8 +101,7 @@ def encode_gathered(
         magics: The message format of each partition: 2, or for brokers before 0.11 a message set
             of 1 (0.10) or 0. Magic 0 has no timestamps, and drops them.
         compression: The compression of each batch.
-        max_batch_bytes: The largest size of a batch before compression; a larger record gets
-            its own batch.
+        limits: The largest sizes of a batch; a larger record gets its own batch.
 
     Yields:
         The index of a partition in `starts`, and a batch for it.
@@ -94,12 +113,12 @@ def encode_gathered(
         numbers = [*run]
         starts = gathered.starts[numbers[0] : numbers[-1] + 2]
         part = gathered._replace(starts=starts)
-        for i, batch in _encode(part, magic, compression, max_batch_bytes):
+        for i, batch in _encode(part, magic, compression, limits):
             yield numbers[i], batch
 
 
 def _encode(
-    gathered: Gathered, magic: int, compression: Compression, max_batch_bytes: int
+    gathered: Gathered, magic: int, compression: Compression, limits: SizeLimits
 ) -> Iterator[tuple[int, EncodedBatch]]:
     records, rows, starts = gathered
     first, last = starts[0], starts[-1]
@@ -108,7 +127,7 @@ def _encode(
     batch_starts: list[int] = []
     ends = np.cumsum(encoder.max_record_bytes)
     for number, (start, stop) in enumerate(pairwise(starts)):
-        batches = _batch_starts(ends, start - first, stop - first, max_batch_bytes)
+        batches = _batch_starts(ends, start - first, stop - first, limits.estimated_bytes)
         numbers += [number] * len(batches)
         batch_starts += batches
     batch_starts.append(last - first)
@@ -118,7 +137,14 @@ def _encode(
     for number, batch, (start, stop), estimated_bytes in zip(
         numbers, contents, pairwise(batch_starts), estimates, strict=True
     ):
-        yield number, EncodedBatch(batch, stop - start, estimated_bytes)
+        encoded = EncodedBatch(batch, stop - start, estimated_bytes)
+        if not limits.is_exceeded_by(encoded):
+            yield number, encoded
+            continue
+        part = Gathered(records, rows[first + start : first + stop], [0, stop - start])
+        smaller = SizeLimits(limits.sent_bytes, limits.sent_bytes)
+        for _, each in _encode(part, magic, compression, smaller):
+            yield number, each
 
 
 def _batch_starts(ends: Longs, start: int, stop: int, max_batch_bytes: int) -> list[int]:

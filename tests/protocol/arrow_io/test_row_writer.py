@@ -146,3 +146,4 @@ def test_small_batches_are_joined_and_large_ones_cut() -> None:
     small = [rows(b"x" * 100) for _ in range(100)]
     assert len([*chunks_of(small, 2_000)]) <= 7
     assert len([*chunks_of([rows(*[b"x" * 100] * 100)], 2_000)]) >= 5
+    assert len([*chunks_of([rows(*[b"x" * 100] * 35)], 2_000)]) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatch
 from kafka.record.memory_records import MemoryRecords
 
-from kafka_protocol.columnar.encode import Gathered, RecordColumns, encode_batches, encode_gathered
+from kafka_protocol.columnar.encode import (
+    Gathered,
+    RecordColumns,
+    SizeLimits,
+    encode_batches,
+    encode_gathered,
+)
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.errors import EncodeError
 from kafka_protocol.records.batch import BatchHeader, check_crc, read_batches
@@ -106,7 +113,8 @@ def test_partitions_are_encoded_independently(
         st.lists(st.integers(0, 2), min_size=len(inner) + 1, max_size=len(inner) + 1)
     )
     gathered = Gathered(columns, np.array(order, dtype=np.int64), starts)
-    together = encode_gathered(gathered, magics, Compression(CompressionCodec.NONE), size)
+    limits = SizeLimits(size, size)
+    together = encode_gathered(gathered, magics, Compression(CompressionCodec.NONE), limits)
     alone = []
     for number, (start, stop) in enumerate(pairwise(starts)):
         own = columns_of([(*rows[row][:3], None) for row in order[start:stop]])
@@ -134,6 +142,34 @@ def test_only_a_large_record_exceeds_the_batch_size(magic: int) -> None:
     encoded = [*encode_batches(columns_of(rows), CompressionCodec.NONE, 1000, magic=magic)]
     assert [batch.records_count for batch in encoded] == [2, 1, 1, 1]
     assert all(len(batch.data) <= 1000 + 61 for batch in encoded if batch.records_count > 1)
+
+
+@given(
+    noise=st.lists(st.integers(0, 300), min_size=1, max_size=60),
+    codec=st.sampled_from(OLD_CODECS),
+    magic=st.sampled_from([0, 1, 2]),
+    inner=st.integers(0, 60),
+    estimated=st.sampled_from([500, 3_000, 100_000]),
+    sent=st.sampled_from([100, 500, 3_000]),
+)
+def test_batches_that_compress_badly_are_cut_again(
+    noise: list[int], codec: CompressionCodec, magic: int, inner: int, estimated: int, sent: int
+) -> None:
+    chance = random.Random(1)
+    rows: list[Row] = [(None, chance.randbytes(each) + bytes(300), NOW, None) for each in noise]
+    starts = [0, inner, len(rows)] if 0 < inner < len(rows) else [0, len(rows)]
+    magics = [magic] * (len(starts) - 1)
+    gathered = Gathered(columns_of(rows), np.arange(len(rows)), starts)
+    limits = SizeLimits(estimated, sent)
+    values: list[bytes | None] = []
+    for number, batch in encode_gathered(gathered, magics, Compression(codec), limits):
+        assert starts[number] <= len(values) < starts[number + 1]
+        if batch.records_count > 1:
+            assert batch.estimated_bytes <= max(estimated, sent)
+            assert min(batch.sent_bytes, batch.estimated_bytes) <= sent
+        for each in read_batches(memoryview(batch.data)):
+            values += [record.value for record in decode_records(each)]
+    assert values == [value for _, value, *_ in rows]
 
 
 @pytest.mark.parametrize("header", [{"key": None, "value": b"v"}, None], ids=["no key", "null"])
