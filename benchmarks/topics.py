@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,8 @@ PARTITIONS = 4
 MAX_BATCH_BYTES = 900_000
 MAX_BATCH_ROWS = 1_000_000
 LONG_MS = 600_000
+# Brokers delete a topic's files after this time. Most are then never written to the disk.
+DELETION: Final = {"file.delete.delay.ms": "100"}
 # A controller refuses 10,000 partitions in one request.
 MOST_AT_ONCE = 5_000
 
@@ -57,7 +59,8 @@ def rows_of(count: int, value_bytes: int, *, headers: bool = False) -> RecordCol
 def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator[Producer]:
     """Create an empty topic, yield a producer for it, and delete the topic afterwards."""
     cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
-    create_topic(cluster, NewTopic(name, min(partitions, MOST_AT_ONCE)), Deadline.after(LONG_MS))
+    topic = NewTopic(name, min(partitions, MOST_AT_ONCE), configs=DELETION)
+    create_topic(cluster, topic, Deadline.after(LONG_MS))
     for total in range(2 * MOST_AT_ONCE, partitions + MOST_AT_ONCE, MOST_AT_ONCE):
         admin = AdminClient({"bootstrap.servers": servers})
         (added,) = admin.create_partitions([NewPartitions(name, min(total, partitions))]).values()

@@ -4,9 +4,12 @@
 
 The rows are in Spark's cache, so making them takes no time. Both connectors write them with their
 defaults and with equal producer settings (`tuned`), with idempotence on. pykafka also writes them
-exactly once, which Spark's connector cannot. A Python sink that drops its rows is the upper limit.
-The table shows medians. Rounds alternate between the contenders because the load of the machine
-changes. Compare figures only within one run.
+exactly once, which Spark's connector cannot, and with Arrow batches of Spark's default size. A
+Python sink that drops its rows is the upper limit. The table shows medians. Rounds alternate
+between the contenders because the load of the machine changes. Compare figures only within one run.
+
+Before the first round a broker and Spark's connector get many writes: while Java compiles their
+code, which takes some twenty seconds, a row takes up to four times as much CPU.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +32,7 @@ from benchmarks.dropping_sink import DroppingSink
 from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import Result, results_of
-from benchmarks.session import add_conf_argument, conf_of
+from benchmarks.session import ARROW_BATCH, add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -37,14 +41,16 @@ from kafka_protocol.client.consumer.log_bounds import list_log_bounds_of_topic
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 
-TUNED = {"kafka.linger.ms": "50", "kafka.batch.size": "262144"}
+TUNED = {"kafka.linger.ms": "50", "kafka.batch.size": "1000000"}
 EXACTLY_ONCE = "pykafka, exactly once"
+SPARKS_BATCHES = "pykafka, Spark's Arrow batches"
 CEILING = "a Python sink that drops rows"
-CONTENDERS = ("kafka", "pykafka", EXACTLY_ONCE, CEILING)
-FORMATS = {EXACTLY_ONCE: "pykafka", CEILING: DroppingSink.name()}
+CONTENDERS = ("kafka", "pykafka", EXACTLY_ONCE, SPARKS_BATCHES, CEILING)
+FORMATS = {EXACTLY_ONCE: "pykafka", SPARKS_BATCHES: "pykafka", CEILING: DroppingSink.name()}
 # Control records of transactions: at most one for each task in each partition.
 MOST_MARKERS = PARTITIONS * PARTITIONS
 WARM_UP = 1
+WARM_UP_OF_JAVA = 5
 NOISE_BYTES = 32
 
 
@@ -87,11 +93,12 @@ class Workload(NamedTuple):
         return settings | {"kafka.compression.type": self.codec}
 
 
-VALUES = (Values(100), Values(1_000), Values(1_000, has_noise=False))
+VALUES = (Values(100), Values(1_000), Values(1_000, has_noise=False), Values(10_000))
 CODECS = ("none", "lz4", "zstd")
 WORKLOADS = [
-    *(Workload(values, "none", is_tuned=False) for values in VALUES),
-    *(Workload(*each) for each in itertools.product(VALUES, CODECS)),
+    *(Workload(values, "none", is_tuned=False) for values in VALUES[:-1]),
+    *(Workload(*each) for each in itertools.product(VALUES[:-1], CODECS)),
+    *(Workload(VALUES[-1], codec) for codec in CODECS[:-1]),
 ]
 
 
@@ -116,8 +123,28 @@ def write(
         if contender == EXACTLY_ONCE:
             writer = writer.option("deliveryGuarantee", "exactly_once")
             writer = writer.option("transactionalIdPrefix", "benchmark")
-        run = processes.timed(partial(writer.mode("append").save))
+        is_tuned = contender != SPARKS_BATCHES
+        with nullcontext() if is_tuned else sparks_batches(rows.sparkSession):
+            run = processes.timed(partial(writer.mode("append").save))
         return run, records_in(servers, name)
+
+
+@contextmanager
+def sparks_batches(spark: SparkSession) -> Iterator[None]:
+    """Let Spark pass Arrow batches of its default size meanwhile."""
+    tuned = str(spark.conf.get(ARROW_BATCH))
+    spark.conf.unset(ARROW_BATCH)
+    try:
+        yield
+    finally:
+        spark.conf.set(ARROW_BATCH, tuned)
+
+
+def warm_up(rows: DataFrame, servers: str, processes: Processes) -> None:
+    """Write until Java has compiled the code of the broker and of Spark's connector."""
+    for values, codec in WARM_UP_OF_JAVA * [(VALUES[0], "none"), (VALUES[0], "lz4")]:
+        for contender in ("kafka", "pykafka"):
+            write(rows, contender, servers, Workload(values, codec), processes)
 
 
 def again_if_it_fails(
@@ -164,7 +191,10 @@ def measure(
     failures: list[str] = []
     processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
     with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("", total=len(workloads) * (WARM_UP + options.rounds))
+        bar = progress.add_task("warming up", total=len(workloads) * (WARM_UP + options.rounds))
+        few = rows_of(spark, options.bytes // 600, VALUES[0])
+        warm_up(few, cluster.bootstrap_servers, processes)
+        few.unpersist()
         for values, group in itertools.groupby(workloads, lambda each: each.values):
             count = options.bytes // (values.size + 100)
             progress.update(bar, description=f"{values}: making {count:,} rows")

@@ -43,6 +43,9 @@ _ALIKE: Final = ("python", "pyspark-pykafka", "pyspark", "pyarrow", "lz4", "zsta
 # The buffer between Spark and its Python workers, in bytes.
 _BUFFER_SIZE: Final = "spark.sql.execution.pandas.udf.buffer.size"
 _DEFAULT_BUFFER_SIZE: Final = "65536"
+# How much Spark passes to a sink at once, in bytes, if its 10,000 rows are not less.
+_ARROW_BATCH: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
+_DEFAULT_ARROW_BATCH: Final = "67108864b"
 # Without checks of each access that Arrow for Java makes by default.
 _ARROW_FLAGS: Final = (
     "-Darrow.enable_unsafe_memory_access=true",
@@ -90,7 +93,7 @@ def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
     driver = _examine("driver", client, job)
     executors = _executors(spark, client, job)
     places = [
-        _with_more(driver, _settings(spark)),
+        _with_more(driver, _settings(spark, writes=_is_write(given))),
         *(_with_more(each, _differences(driver, each)) for each in executors),
     ]
     return Report(tuple(places), masked(client))
@@ -154,18 +157,23 @@ def _with_more(place: Place, more: list[Finding]) -> Place:
     return place._replace(findings=(*more, *place.findings))
 
 
-def _settings(spark: SparkSession) -> list[Finding]:
-    """Settings of the session that cost."""
+def _settings(spark: SparkSession, *, writes: bool) -> list[Finding]:
+    """Settings of the session that cost a read, or a write."""
     sides = [f"spark.{side}.extraJavaOptions" for side in ("executor", "driver")]
     has_flags = any(_ARROW_FLAGS[0] in (spark.conf.get(side, "") or "") for side in sides)
     has_sockets = spark.conf.get(UNIX_SOCKETS, "false") == "true"
     is_small = spark.conf.get(_BUFFER_SIZE, _DEFAULT_BUFFER_SIZE) == _DEFAULT_BUFFER_SIZE
+    is_large = spark.conf.get(_ARROW_BATCH, _DEFAULT_ARROW_BATCH) == _DEFAULT_ARROW_BATCH
     costs = {
         UNIX_SOCKETS: (
             has_unix_sockets(spark.version) and not has_sockets,
             "it is off: set it to true, and rows of 10 kB take 10 % less CPU",
         ),
         _BUFFER_SIZE: (is_small, "with 1048576 rows of 1 kB are read 10 % faster"),
+        _ARROW_BATCH: (
+            writes and is_large,
+            "with 4m rows of 10 kB are written 1.3 times as fast, and take less memory",
+        ),
         sides[0]: (
             not has_flags,
             f"with {' '.join(_ARROW_FLAGS)} rows of 1 kB are read 5 % faster; with a local master "

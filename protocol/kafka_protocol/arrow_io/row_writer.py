@@ -77,9 +77,7 @@ class RowWriter:
             added += rows.num_rows
         return added
 
-    def _add(
-        self, rows: pa.RecordBatch, to: Destination, producer: Producer, limit: BatchLimit
-    ) -> None:
+    def _add(self, rows: pa.Table, to: Destination, producer: Producer, limit: BatchLimit) -> None:
         from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
         from kafka_protocol.columnar.routing import route  # noqa: PLC0415
 
@@ -92,29 +90,24 @@ class RowWriter:
             limit.note(batch)
 
 
-def chunks_of(batches: Iterable[pa.RecordBatch], max_bytes: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of about `max_bytes`: small batches joined, large ones sliced."""
+def chunks_of(batches: Iterable[pa.RecordBatch], max_bytes: int) -> Iterator[pa.Table]:
+    """The same rows in tables of about `max_bytes`: some small batches, or a slice of a large one.
+
+    Nothing is copied.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
     gathered: list[pa.RecordBatch] = []
     gathered_bytes = 0
     for batch in batches:
         for piece in _pieces(batch, max_bytes):
             if gathered and gathered_bytes + piece.nbytes > max_bytes:
-                yield _joined(gathered)
+                yield pa.Table.from_batches(gathered)
                 gathered, gathered_bytes = [], 0
             gathered.append(piece)
             gathered_bytes += piece.nbytes
     if gathered:
-        yield _joined(gathered)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    import pyarrow as pa  # noqa: PLC0415
-
-    if len(batches) == 1:
-        return batches[0]
-    # No column has more than CHUNK_BYTES, so this is one batch.
-    (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return joined
+        yield pa.Table.from_batches(gathered)
 
 
 def _pieces(batch: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:

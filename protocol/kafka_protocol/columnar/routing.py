@@ -19,6 +19,7 @@ from kafka_protocol.columnar.encode import Gathered, RecordColumns
 from kafka_protocol.columnar.grouping import grouped
 from kafka_protocol.columnar.partitioning import Partitions, RowsToPartition, TaskPartitioner, Topic
 from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.slices import combined
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -49,11 +50,11 @@ class Destination(NamedTuple):
     partitioner: TaskPartitioner
 
 
-def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
-    """Group the rows of a batch by topic and partition, without copying keys and values.
+def route(table: pa.Table, to: Destination, timestamp_ms: int) -> Routed:
+    """Group the rows of a table by topic and partition, without copying values.
 
     Args:
-        batch: A batch as Spark passes it to a writer; at least one row.
+        table: Batches as Spark passes them to a writer; at least one row.
         to: Where its rows go.
         timestamp_ms: The timestamp of rows without one, in ms since 1970.
 
@@ -63,15 +64,15 @@ def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
     """
     columns = to.columns
     records = RecordColumns(
-        _binary(batch, columns.key),
-        _binary(batch, columns.value),
-        _timestamps(_column(batch, columns.timestamp), batch.num_rows, timestamp_ms),
-        _column(batch, columns.headers),
+        combined(_binary(table, columns.key)),
+        _binary(table, columns.value),
+        _timestamps(_column(table, columns.timestamp), table.num_rows, timestamp_ms),
+        _column(table, columns.headers),
     )
-    names, topic = _topics(_column(batch, columns.topic), to.topic, batch.num_rows)
+    names, topic = _topics(_column(table, columns.topic), to.topic, table.num_rows)
     topics = [Topic(name, to.partition_count(name)) for name in names]
     rows = RowsToPartition(topics, topic, records.key, records.value)
-    partition = _partitions(rows, _column(batch, columns.partition), to.partitioner)
+    partition = _partitions(rows, _column(table, columns.partition), to.partitioner)
     # All partitions of all topics are numbered in one sequence: topic by topic.
     first = np.cumsum([0, *(count for _, count in topics)])
     groups = grouped(first[topic] + partition)
@@ -86,13 +87,14 @@ def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
     )
 
 
-def _column(batch: pa.RecordBatch, index: int | None) -> pa.Array | None:
-    return None if index is None else batch.column(index)
+def _column(table: pa.Table, index: int | None) -> pa.Array | None:
+    return None if index is None else combined(table.column(index))
 
 
-def _binary(batch: pa.RecordBatch, index: int | None) -> pa.Array:
-    column = _column(batch, index)
-    return pa.nulls(batch.num_rows, pa.binary()) if column is None else column.cast(pa.binary())
+def _binary(table: pa.Table, index: int | None) -> pa.Array | pa.ChunkedArray:
+    if index is None:
+        return pa.nulls(table.num_rows, pa.binary())
+    return table.column(index).cast(pa.binary())
 
 
 def _topics(

@@ -42,11 +42,18 @@ def _every_other(rows: int, is_null: Bools) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), 2 * rows, [valid, picked])
 
 
-def lengths(values: pa.Array) -> Longs:
-    """The length of each element of a binary array, in bytes; -1 for null."""
-    known = pc.fill_null(pc.binary_length(values), -1)
+def lengths(values: pa.Array | pa.ChunkedArray) -> Longs:
+    """The length of each element of a binary column, in bytes; -1 for null."""
+    known = combined(pc.fill_null(pc.binary_length(values), -1))
     result: Longs = known.to_numpy(zero_copy_only=False).astype(np.int64)
     return result
+
+
+def combined(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The column as one array, copied only if it has several."""
+    if isinstance(column, pa.Array):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def varint_array(*columns: Longs) -> pa.Array:

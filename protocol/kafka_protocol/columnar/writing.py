@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.slices import combined
 from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.records.batch import BatchContents
 
@@ -21,10 +22,10 @@ Contents: TypeAlias = BatchContents | bytes
 
 
 class RecordColumns(NamedTuple):
-    """Records to write. `key`, `value`: binary; `timestamp`: ms, int64."""
+    """Records to write. `key`, `value`: binary, one array or several; `timestamp`: ms, int64."""
 
-    key: pa.Array
-    value: pa.Array
+    key: pa.Array | pa.ChunkedArray
+    value: pa.Array | pa.ChunkedArray
     timestamp: Longs
     headers: pa.Array | None = None  # list<struct<key: string, value: binary>>
 
@@ -40,7 +41,7 @@ class Encoder(NamedTuple):
 class Field(NamedTuple):
     """A binary column, and the index in it of each record's field."""
 
-    column: pa.Array
+    column: pa.Array | pa.ChunkedArray
     rows: Longs | int
 
 
@@ -63,7 +64,7 @@ def join_fields(count: int, fields: Sequence[Field]) -> JoinedRecords:
     return _join_picked(count, fields)
 
 
-def _run(field: Field, count: int) -> pa.Array | pa.Scalar | None:
+def _run(field: Field, count: int) -> pa.Array | pa.ChunkedArray | pa.Scalar | None:
     """The field of all records as a slice of its column, or as one value. None if it is neither."""
     column, rows = field
     if isinstance(rows, int):
@@ -73,9 +74,9 @@ def _run(field: Field, count: int) -> pa.Array | pa.Scalar | None:
     return column.slice(first, count) if in_order else None
 
 
-def _join_runs(runs: Sequence[pa.Array | pa.Scalar]) -> JoinedRecords:
+def _join_runs(runs: Sequence[pa.Array | pa.ChunkedArray | pa.Scalar]) -> JoinedRecords:
     joined = pc.binary_join_element_wise(*runs, b"", null_handling="replace", null_replacement=b"")
-    return _joined(joined, fields=1)
+    return _joined(combined(joined), fields=1)
 
 
 def _join_picked(count: int, fields: Sequence[Field]) -> JoinedRecords:
@@ -85,8 +86,13 @@ def _join_picked(count: int, fields: Sequence[Field]) -> JoinedRecords:
     for i, (column, rows) in enumerate(fields):
         np.add(rows, first, out=picked[:, i], casting="same_kind")
         first += len(column)
-    taken = pa.concat_arrays([column for column, _ in fields]).take(pa.array(picked.ravel()))
+    arrays = [array for column, _ in fields for array in _arrays(column)]
+    taken = pa.concat_arrays(arrays).take(pa.array(picked.ravel()))
     return _joined(taken, fields=len(fields))
+
+
+def _arrays(column: pa.Array | pa.ChunkedArray) -> Sequence[pa.Array]:
+    return [column] if isinstance(column, pa.Array) else column.chunks
 
 
 def _joined(values: pa.Array, fields: int) -> JoinedRecords:

@@ -142,7 +142,7 @@ def test_chunks_are_the_same_rows_in_order(batches: list[list[bytes]], most_byte
     assert all(chunk.num_rows for chunk in chunks)
 
 
-def test_small_batches_are_joined_and_large_ones_cut() -> None:
+def test_small_batches_go_together_and_large_ones_are_cut() -> None:
     small = [rows(b"x" * 100) for _ in range(100)]
     assert len([*chunks_of(small, 2_000)]) <= 7
     assert len([*chunks_of([rows(*[b"x" * 100] * 100)], 2_000)]) >= 5

@@ -66,8 +66,10 @@ def a_row(**values: Any) -> dict[str, Any]:
     return dict.fromkeys(SCHEMA.names) | {"value": "v", "topic": "b"} | values
 
 
-def batch_of(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(rows, SCHEMA)
+def table_of(rows: Sequence[dict[str, Any]], first: int = 1) -> pa.Table:
+    """The rows as two batches, the first with so many."""
+    batch = pa.RecordBatch.from_pylist(rows, SCHEMA)
+    return pa.Table.from_batches([batch.slice(0, first), batch.slice(first)])
 
 
 def destination(
@@ -77,9 +79,9 @@ def destination(
     return Destination(columns, topic, PARTITIONS.__getitem__, chooser)
 
 
-def routed(batch: pa.RecordBatch, to: Destination) -> dict[TopicPartition, RecordColumns]:
+def routed(table: pa.Table, to: Destination) -> dict[TopicPartition, RecordColumns]:
     """The records of each partition."""
-    (records, rows, starts), places = route(batch, to, NOW)
+    (records, rows, starts), places = route(table, to, NOW)
     found = {}
     for place, (start, stop) in zip(places, pairwise(starts), strict=True):
         assert start < stop
@@ -101,10 +103,10 @@ def as_rows(records: RecordColumns) -> list[tuple[Any, ...]]:
     return [*zip(keys, values, records.timestamp.tolist(), headers, strict=True)]
 
 
-def readable_route(batch: pa.RecordBatch) -> dict[TopicPartition, list[tuple[Any, ...]]]:
+def readable_route(table: pa.Table) -> dict[TopicPartition, list[tuple[Any, ...]]]:
     """The expected records of each partition with the partitioner `murmur2`."""
     expected = defaultdict(list)
-    for row in batch.to_pylist():
+    for row in table.to_pylist():
         partition = row["partition"]
         if partition is None:
             hashed = murmur2(row["key"] or b"") & 0x7FFFFFFF
@@ -118,17 +120,19 @@ def readable_route(batch: pa.RecordBatch) -> dict[TopicPartition, list[tuple[Any
     return expected
 
 
-@given(rows=st.lists(ROW, max_size=40), skipped=st.integers(0, 5))
-def test_every_row_goes_in_order_to_its_partition(rows: list[dict[str, Any]], skipped: int) -> None:
-    batch = batch_of(rows).slice(skipped)
-    found = routed(batch, destination())
-    assert {part: as_rows(records) for part, records in found.items()} == readable_route(batch)
+@given(rows=st.lists(ROW, max_size=40), first=st.integers(0, 40), skipped=st.integers(0, 5))
+def test_every_row_goes_in_order_to_its_partition(
+    rows: list[dict[str, Any]], first: int, skipped: int
+) -> None:
+    table = table_of(rows, first).slice(skipped)
+    found = routed(table, destination())
+    assert {part: as_rows(records) for part, records in found.items()} == readable_route(table)
 
 
 @given(partitioner=st.sampled_from([*PARTITIONERS]), rows=st.lists(ROW, max_size=30))
 def test_each_row_once_with_each_partitioner(partitioner: str, rows: list[dict[str, Any]]) -> None:
     numbered = [row | {"value": str(number)} for number, row in enumerate(rows)]
-    found = routed(batch_of(numbered), destination(partitioner))
+    found = routed(table_of(numbered), destination(partitioner))
     numbers = []
     for (topic, partition), records in found.items():
         mine = [int(value) for value in records.value.to_pylist()]
@@ -142,8 +146,8 @@ def test_each_row_once_with_each_partitioner(partitioner: str, rows: list[dict[s
 
 def test_the_option_wins_over_the_column() -> None:
     columns = replace(VALUE_ONLY, partition=3)
-    batch = batch_of([a_row(key=b"k", topic="b", partition=1), a_row(topic=None, partition=1)])
-    found = routed(batch, destination(columns=columns, topic="a"))
+    table = table_of([a_row(key=b"k", topic="b", partition=1), a_row(topic=None, partition=1)])
+    found = routed(table, destination(columns=columns, topic="a"))
     assert {part: as_rows(records) for part, records in found.items()} == {
         TopicPartition("a", 1): [(None, b"v", NOW, None)] * 2
     }
@@ -151,8 +155,8 @@ def test_the_option_wins_over_the_column() -> None:
 
 @pytest.mark.parametrize("partitioner", PARTITIONERS)
 def test_a_given_partition_beats_every_partitioner(partitioner: str) -> None:
-    batch = batch_of([a_row(key=b"k", partition=number % 7) for number in range(100)])
-    found = routed(batch, destination(partitioner))
+    table = table_of([a_row(key=b"k", partition=number % 7) for number in range(100)])
+    found = routed(table, destination(partitioner))
     assert {part.partition: len(records.value) for part, records in found.items()} == {
         0: 15, 1: 15, 2: 14, 3: 14, 4: 14, 5: 14, 6: 14
     }  # fmt: skip
@@ -160,7 +164,7 @@ def test_a_given_partition_beats_every_partitioner(partitioner: str) -> None:
 
 def test_rows_with_a_partition_do_not_advance_round_robin() -> None:
     rows = [a_row(partition=None if number % 2 else 0, topic="a") for number in range(60)]
-    found = routed(batch_of(rows), destination("round_robin"))
+    found = routed(table_of(rows), destination("round_robin"))
     assert {part.partition: len(records.value) for part, records in found.items()} == {
         0: 40, 1: 10, 2: 10
     }  # fmt: skip
@@ -170,13 +174,18 @@ def addresses(column: pa.Array) -> list[int | None]:
     return [None if buffer is None else buffer.address for buffer in column.buffers()]
 
 
-def test_rows_are_not_copied() -> None:
-    batch = batch_of([a_row(key=b"k", headers=[], partition=place) for place in (5, 5, 0, 3, 5)])
-    records = route(batch, destination(), NOW).gathered.records
-    assert addresses(records.value)[1:] == addresses(batch["value"])[1:]
-    assert addresses(records.key) == addresses(batch["key"])
+def test_values_are_not_copied_nor_one_batch_of_keys() -> None:
+    rows = [a_row(key=b"k", headers=[], partition=place) for place in (5, 5, 0, 3, 5)]
+    table = table_of(rows, first=2)
+    records = route(table, destination(), NOW).gathered.records
+    assert [addresses(each)[1:] for each in records.value.chunks] == [
+        addresses(each)[1:] for each in table["value"].chunks
+    ]
+    whole = table.slice(2)
+    records = route(whole, destination(), NOW).gathered.records
+    assert addresses(records.key) == addresses(whole["key"].chunk(0))
     assert records.headers is not None
-    assert addresses(records.headers) == addresses(batch["headers"])
+    assert addresses(records.headers) == addresses(whole["headers"].chunk(0))
 
 
 @pytest.mark.parametrize("largest", [pa.large_string(), pa.large_binary()])
@@ -186,9 +195,9 @@ def test_large_columns(largest: pa.DataType) -> None:
     header = pa.struct([("key", pa.large_string()), ("value", pa.large_binary())])
     headers = pa.array([[{"key": "h", "value": b"1"}], None, []], pa.list_(header))
     topics = pa.array(["a"] * 3, pa.large_string())
-    batch = pa.record_batch([values, values, topics, headers], [*"vkth"])
+    table = pa.table([values, values, topics, headers], [*"vkth"])
     columns = replace(VALUE_ONLY, key=1, topic=2, headers=3)
-    found = routed(batch, destination(columns=columns))
+    found = routed(table, destination(columns=columns))
     rows = [row for records in found.values() for row in as_rows(records)]
     assert sorted(rows, key=repr) == [
         (None, None, NOW, None),
@@ -200,13 +209,13 @@ def test_large_columns(largest: pa.DataType) -> None:
 
 
 def test_no_rows() -> None:
-    assert routed(batch_of([]), destination()) == {}
+    assert routed(table_of([]), destination()) == {}
 
 
 @pytest.mark.parametrize("topics", [[None], ["a", None]], ids=["all", "some"])
 def test_null_topic(topics: list[str | None]) -> None:
-    batch = batch_of([a_row(topic=topic) for topic in topics])
-    assert config_error(routed, batch, destination()) == (
+    table = table_of([a_row(topic=topic) for topic in topics])
+    assert config_error(routed, table, destination()) == (
         "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer contains a null "
         "topic. Use the `topic` option for setting a default topic."
     )
@@ -216,7 +225,7 @@ def test_null_topic(topics: list[str | None]) -> None:
 @pytest.mark.parametrize("topic", [None, "a"])
 def test_partition_that_does_not_exist(partition: int, topic: str | None) -> None:
     rows = [a_row(topic="b", partition=2), a_row(topic="a"), a_row(topic="a", partition=partition)]
-    assert config_error(routed, batch_of(rows), destination(topic=topic)) == (
+    assert config_error(routed, table_of(rows), destination(topic=topic)) == (
         f"A row is for partition {partition} of topic 'a', which has partitions 0 to 2. Correct "
         "the column 'partition', or leave it null"
     )
@@ -224,11 +233,11 @@ def test_partition_that_does_not_exist(partition: int, topic: str | None) -> Non
 
 def timestamps(us: Sequence[int | None], zone: str | None = "Europe/Berlin") -> list[int]:
     """The timestamps of records in ms, for a column in microseconds."""
-    batch = pa.record_batch(
+    table = pa.table(
         [pa.nulls(len(us), pa.string()), pa.array(us, pa.timestamp("us", zone))], [*"vt"]
     )
     columns = replace(VALUE_ONLY, timestamp=1)
-    (records,) = routed(batch, destination(columns=columns, topic="c")).values()
+    (records,) = routed(table, destination(columns=columns, topic="c")).values()
     assert records.timestamp.dtype == np.int64
     found: list[int] = records.timestamp.tolist()
     return found

@@ -21,12 +21,18 @@ VALUES = st.none() | st.builds(lambda size, byte: bytes([byte]) * size, SIZES, s
 
 @st.composite
 def fields(draw: st.DrawFn) -> Field:
-    """A column that may be longer, a slice, and in another order; or one value for all records."""
+    """A column that may be longer, a slice, and in another order; or one value for all records.
+
+    It may have several arrays.
+    """
     before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     values = draw(
         st.lists(VALUES, min_size=before + COUNT + after, max_size=before + COUNT + after)
     )
     column = pa.array(values, pa.binary()).slice(before)
+    if draw(st.booleans()):
+        cut = draw(st.integers(0, len(column)))
+        column = pa.chunked_array([column.slice(0, cut), column.slice(cut)])
     rows = draw(
         st.integers(0, COUNT - 1)
         | st.just(np.arange(COUNT))
