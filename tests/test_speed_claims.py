@@ -29,12 +29,13 @@ CLAIMS: Final = {
     "writes with zstd": (WRITE, r".* zstd tuned"),
     "small records in batches of 5": (READ, r"100 B x 5( lz4)?"),
     "streams that catch up": (STREAM, r".*"),
-    "uncompressed writes of 1 kB": (WRITE, r"1 kB (repeated )?none tuned"),
+    "uncompressed writes": (WRITE, r".* none tuned"),
     "Avro records of few small fields": (AVRO, r"10 fields, 100 B"),
     "small records in batches of 1": (READ, r"100 B x 1( lz4)?"),
     "records of 1 kB": (READ, r"1 kB .*"),
     "records of 10 kB": (READ, r"10 kB .*"),
     "writes of 1 kB with lz4": (WRITE, r"1 kB (repeated )?lz4 tuned"),
+    "writes of 10 kB with lz4": (WRITE, r"10 kB lz4 tuned"),
     "Avro records of 1 kB, or of many fields": (AVRO, r"10 fields, 1 kB|30 fields"),
 }
 FIRST_QUERY: Final = "the first query of a session"
