@@ -110,7 +110,7 @@ def _compiled(archive: Path, zipped: ZipFile) -> Iterator[tuple[str, bytes]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                code = compile(source, str(archive / name), "exec", dont_inherit=True)
+                code = compile(source, str(archive.absolute() / name), "exec", dont_inherit=True)
             except SyntaxError:  # for another Python
                 continue
         head = importlib.util.MAGIC_NUMBER + _UNCHECKED + importlib.util.source_hash(source)

@@ -52,10 +52,12 @@ def columns_of(rows: list[Row]) -> RecordColumns:
 
 
 def slice_of(columns: RecordColumns, start: int) -> RecordColumns:
-    """Columns whose Arrow arrays have an offset of their own."""
+    """Columns whose Arrow arrays have an offset of their own, the values in two arrays."""
     key, value, timestamp, headers = columns
     assert headers is not None
-    return RecordColumns(key[start:], value[start:], timestamp[start:], headers[start:])
+    middle = (start + len(value)) // 2
+    values = pa.chunked_array([value[start:middle], value[middle:]])
+    return RecordColumns(key[start:], values, timestamp[start:], headers[start:])
 
 
 def read_back(

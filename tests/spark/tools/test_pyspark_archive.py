@@ -45,6 +45,13 @@ def test_modules_are_imported_from_their_bytecode(archive: Path) -> None:
     assert code.co_filename == str(archive / "pyspark" / "second.py")
 
 
+def test_tracebacks_have_absolute_paths(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(archive.parent)
+    add_bytecode(Path(archive.name))
+    code = zipimporter(str(archive / "pyspark")).get_code("second")
+    assert code.co_filename == str(archive / "pyspark" / "second.py")
+
+
 def test_sources_stay_as_they_were(archive: Path) -> None:
     add_bytecode(archive)
     with ZipFile(archive) as zipped:
