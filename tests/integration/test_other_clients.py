@@ -13,12 +13,18 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer as Librdkafka
 
+from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.pool import shared_producer
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster
@@ -156,3 +162,39 @@ def test_kafka_python_reads_what_we_write(
         consumer.seek_to_beginning()
         read = [next(consumer) for _ in rows]
     assert [(r.key, r.value, [*r.headers], r.timestamp) for r in read] == rows
+
+
+LARGE_BYTES = 2_000_000
+
+
+@pytest.mark.parametrize("codec", CODECS[1:])
+def test_batches_that_are_large_before_compression(
+    kafka_cluster: KafkaCluster,
+    cluster: Cluster,
+    make_topic: MakeTopic,
+    consume: Consume,
+    codec: str,
+) -> None:
+    """A writer makes batches of the wanted size after compression."""
+    topic = make_topic()
+    servers = {"bootstrap.servers": kafka_cluster.bootstrap_servers}
+    config = ClientConfig.from_options(servers | {"compression.type": codec})
+    only_value = SinkColumns(0, None, None, None, None, None)
+    values = [b"%d" % number + b"x" * 1_000 for number in range(30_000)]
+    batches = [
+        pa.record_batch([pa.array(values[first : first + 5_000])], ["value"])
+        for first in range(0, len(values), 5_000)
+    ]
+    with shared_producer(config) as producer:
+        RowWriter(only_value, topic, DEFAULT, config).add(batches, producer)
+
+    assert [message.value() for message in consume(topic, 0, len(values))] == values
+    wanted = OffsetRange(TopicPartition(topic, 0), 0, len(values))
+    sizes, read = [], []
+    for window, fetched in fetch_range(cluster, wanted, SOON_MS):
+        headers = [batch.header for batch in fetched]
+        sizes += [1_000 * each.records_count for each in headers if isinstance(each, BatchHeader)]
+        for arrow in decode_batches([(window, fetched)]):
+            read += arrow.column("value").to_pylist()
+    assert read == values
+    assert max(sizes) > LARGE_BYTES
