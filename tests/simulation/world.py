@@ -47,8 +47,9 @@ from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
 from tests.simulation.tasks import Cluster, Executors, TaskFailedError
 from tests.simulation.trace import Trace
 
-# How long after the last fault and record a query may take until everything is processed.
-LEVEL_BOUND_MS: Final = 400_000.0
+# How long after the last fault and record a query may take until everything is processed, or until
+# it fails: a task whose records went with a topic waits for them for 120 s, in each of 4 attempts.
+LEVEL_BOUND_MS: Final = 600_000.0
 _CHECK_MS: Final = 250.0
 
 _ALSO_OF_OUTPUT: Final = ("min.insync.replicas", "max.message.bytes")
