@@ -172,7 +172,7 @@ def _settings(spark: SparkSession, *, writes: bool) -> list[Finding]:
         _BUFFER_SIZE: (is_small, "with 1048576 rows of 1 kB are read 10 % faster"),
         _ARROW_BATCH: (
             writes and is_large,
-            "with 4m rows of 10 kB are written 1.3 times as fast, and take less memory",
+            "with 4m rows of 10 kB are written up to 1.3 times as fast, and take less memory",
         ),
         sides[0]: (
             not has_flags,
