@@ -142,9 +142,9 @@ def sparks_batches(spark: SparkSession) -> Iterator[None]:
 
 def warm_up(rows: DataFrame, servers: str, processes: Processes) -> None:
     """Write until Java has compiled the code of the broker and of Spark's connector."""
-    for values, codec in WARM_UP_OF_JAVA * [(VALUES[0], "none"), (VALUES[0], "lz4")]:
+    for workload in WARM_UP_OF_JAVA * [Workload(VALUES[0], "none"), Workload(VALUES[0], "lz4")]:
         for contender in ("kafka", "pykafka"):
-            write(rows, contender, servers, Workload(values, codec), processes)
+            write(rows, contender, servers, workload, processes)
 
 
 def again_if_it_fails(

@@ -22,6 +22,7 @@ import pyarrow.json as pj
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
 from kafka_formats.payload.format import Decoded
+from kafka_protocol.columnar.slices import combined
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
@@ -145,13 +146,13 @@ def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
             unexpected_field_behavior="ignore",
         ),
     )
-    if table.num_rows != count or not table.column(_ROW).combine_chunks().equals(rows):
+    if table.num_rows != count or not combined(table.column(_ROW)).equals(rows):
         raise pa.ArrowInvalid("a payload has several documents")
     values = table.column(_VALUE)
     if values.null_count:
         # A document that is only null is broken.
         raise pa.ArrowInvalid("a payload is null")
-    return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+    return combined(values)
 
 
 def _text_form(data_type: pa.DataType) -> pa.DataType:
