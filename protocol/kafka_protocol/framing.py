@@ -114,10 +114,13 @@ def _size_error(prefix: bytes, size: int, highest: int) -> ProtocolError:
 # Frames from this size on are received in memory of their own; smaller ones are cut out of the
 # bytes that were read.
 _OWN_MEMORY_FROM: Final = 64 * 1024
-# A stated size may be a lie. So much is allocated by it alone, which is enough for a response with
-# the default of max.partition.fetch.bytes; then a multiple of the received bytes.
-_ALLOCATED_AT_ONCE: Final = 1_200_000
+# A stated size may be a lie. So much is allocated by it alone, then a multiple of the received
+# bytes. The system gives the pages when they are written.
+_ALLOCATED_AT_ONCE: Final = 16 * 1024 * 1024
 _GROWTH: Final = 16
+# Clearing memory takes half as long as receiving into it, if it does not fit in the cache. Smaller
+# frames are bytearrays, so that planning does not import numpy.
+_NOT_CLEARED_FROM: Final = 1024 * 1024
 
 
 class FrameBuffer:
@@ -200,7 +203,7 @@ class FrameBuffer:
         """Allocate memory for the first `size` bytes of the frame, and copy the received bytes."""
         before = b"" if self._memory is None else self._memory[: self._filled]
         received = self._join()
-        self._memory, self._filled = memoryview(bytearray(size)), 0
+        self._memory, self._filled = _new_memory(size), 0
         self._fill(before)
         self._chunks = [received[self._fill(received) :]]
 
@@ -219,3 +222,11 @@ class FrameBuffer:
         if not 4 <= size <= self._max_frame_bytes:
             raise _size_error(prefix, size, self._max_frame_bytes)
         return size
+
+
+def _new_memory(size: int) -> memoryview:
+    if size < _NOT_CLEARED_FROM:
+        return memoryview(bytearray(size))
+    import numpy as np  # noqa: PLC0415
+
+    return np.empty(size, np.uint8).data

@@ -104,7 +104,7 @@ def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
 
 
 def _taken(plan: Bytes, cursor: Cursor, start: Longs, length: Longs) -> pa.Array:
-    taken = take_slices(cursor.data.data, start, length, pa.binary())
+    taken = take_slices(cursor.data.data, start, length)
     if not pa.types.is_string(plan.type):
         return taken
     texts, is_broken = texts_of(taken)

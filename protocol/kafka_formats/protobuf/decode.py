@@ -113,7 +113,7 @@ def _times(field: Inner, cursor: Cursor) -> pa.Array:
 
 def _decimals(field: Inner, cursor: Cursor) -> pa.Array:
     (_, (_, raw, lengths)), (_, scales) = _both(field.layout, cursor)
-    slices = take_slices(cursor.data.data, raw, lengths, pa.binary()).to_pylist()
+    slices = take_slices(cursor.data.data, raw, lengths).to_pylist()
     given = [*zip(slices, _low(scales.raw).view(np.int32).tolist(), strict=True)]
     values, is_wrong = decimals_of(field.plan.type, given)
     cursor.fail(is_wrong)
@@ -162,7 +162,7 @@ def _leaves(field: Leaf, values: FieldValues, is_null: Bools, cursor: Cursor) ->
             return _names(field.plan, numbers, is_null)
         return array_of(numbers, field.plan.type, is_null if is_null.any() else None)
     lengths = np.where(is_null, -1, values.lengths)
-    slices = take_slices(cursor.data.data, values.raw, lengths, pa.binary())
+    slices = take_slices(cursor.data.data, values.raw, lengths)
     if field.kind == FieldDescriptor.TYPE_BYTES:
         return slices
     texts, is_broken = texts_of(slices)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from kafka_formats.arrow.arrays import data_of
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
@@ -131,7 +130,7 @@ def _unpacked_fixed(values: FieldValues, cursor: Cursor, kind: np.dtype[Any]) ->
 
 
 def _unpacked_varints(values: FieldValues, cursor: Cursor) -> FieldValues:
-    data = data_of(take_slices(cursor.data.data, values.raw, values.lengths, pa.binary()))
+    data = data_of(take_slices(cursor.data.data, values.raw, values.lengths))
     bounds = np.cumsum(values.lengths)
     ends = np.flatnonzero(data[: bounds[-1]] < 0x80) + 1
     begins = np.concatenate([[0], ends])[:-1]

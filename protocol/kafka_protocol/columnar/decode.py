@@ -188,7 +188,7 @@ def _inside(rows: Any, parts: Sequence[Part]) -> _Table:
 
 
 def _binary(table: _Table, slices: Slices) -> pa.Array:
-    return take_slices(table.rows.data, slices.start, slices.length, pa.binary())
+    return take_slices(table.rows.data, slices.start, slices.length)
 
 
 def _topic(table: _Table) -> pa.Array:

@@ -39,8 +39,8 @@ def decode_headers(data: Buffer, start: Longs, end: Longs) -> pa.Array:
     first = np.zeros(len(start) + 1, dtype=np.int64)
     np.cumsum(count, out=first[1:])
     fields = _read_rounds(view, count, pos, end, first)
-    keys = _text(take_slices(data, fields[0], fields[1], pa.binary()))
-    values = take_slices(data, fields[2], fields[3], pa.binary())
+    keys = _text(take_slices(data, fields[0], fields[1]))
+    values = take_slices(data, fields[2], fields[3])
     entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADERS_TYPE.value_type))
     has_none = count == 0
     return pa.ListArray.from_arrays(

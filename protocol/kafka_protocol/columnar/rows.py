@@ -92,8 +92,9 @@ def join_payloads(
     A larger frame is none for Arrow, whose offsets have 32 bits.
     """
     frame = _exporter(payloads[0])
-    fits = isinstance(frame, bytes | bytearray) and len(frame) <= max_frame_bytes
-    if fits and all(_exporter(payload) is frame for payload in payloads):
+    if memoryview(frame).nbytes <= max_frame_bytes and all(
+        _exporter(payload) is frame for payload in payloads
+    ):
         base = _address(frame)
         begins = [_address(payload) - base for payload in payloads]
         ends = map(int.__add__, begins, map(len, payloads))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,22 +11,51 @@ import pyarrow.compute as pc
 from kafka_protocol.columnar.varints import Bools, Longs, write_varints
 from kafka_protocol.records.compression import Buffer
 
+# Arrow reads views of binary values since pyarrow 19; it keeps up to 12 bytes in the view itself.
+_HAS_VIEWS: Final = int(pa.__version__.split(".")[0]) >= 19
+_VIEW: Final = np.dtype([("length", "<i4"), ("start", "V4"), ("buffer", "<i4"), ("offset", "<i4")])
+_INLINE_BYTES: Final = 12
+# From this mean length on, views are faster.
+_MIN_VIEW_BYTES: Final = 64
 
-def take_slices(data: Buffer, start: Longs, length: Longs, arrow_type: Any) -> pa.Array:
-    """The slices `data[start:start + length]` as a binary array, or string if they are UTF-8.
+
+def take_slices(data: Buffer, start: Longs, length: Longs) -> pa.Array:
+    """The slices `data[start:start + length]` as a binary array.
 
     The buffer is below 2 GiB; the slices ascend and do not overlap. A negative length is null.
     """
+    sizes = np.maximum(length, 0)
+    is_large = sizes.sum() >= _MIN_VIEW_BYTES * len(sizes)
+    take = _copy_views if is_large and _HAS_VIEWS else _filter_gaps
+    return take(data, start, sizes, length < 0)
+
+
+def _copy_views(data: Buffer, start: Longs, sizes: Longs, is_null: Bools) -> pa.Array:
+    """The slices, copied once into memory of the right size."""
+    views = np.zeros(len(start), _VIEW)
+    views["length"], views["offset"] = sizes, start
+    short = np.flatnonzero((sizes > 0) & (sizes <= _INLINE_BYTES))
+    if short.size:
+        at = start[short, np.newaxis] + np.arange(_INLINE_BYTES)
+        inline = views.view(np.uint8).reshape(-1, _VIEW.itemsize)[:, -_INLINE_BYTES:]
+        inline[short] = np.frombuffer(data, np.uint8).take(at, mode="clip")
+    # Arrow may use the same bits in the result, so they must be in its memory.
+    valid = pa.array(~is_null).buffers()[1] if is_null.any() else None
+    buffers = [valid, pa.py_buffer(views), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary_view(), len(start), buffers).cast(pa.binary())
+
+
+def _filter_gaps(data: Buffer, start: Longs, sizes: Longs, is_null: Bools) -> pa.Array:
+    """The slices; faster if they are small. Arrow's memory for large ones grows as it copies."""
     rows = len(start)
     # Arrow allows no gaps, so the gaps become elements too: slice, gap, slice, gap, ...
     offsets = np.empty(2 * rows + 1, dtype=np.int32)
     offsets[0:-1:2] = start
-    offsets[1::2] = start + np.maximum(length, 0)
+    offsets[1::2] = start + sizes
     offsets[-1] = offsets[-2] if rows else 0
     slices = pa.Array.from_buffers(
-        arrow_type, 2 * rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        pa.binary(), 2 * rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )
-    is_null = length < 0
     return slices.filter(_every_other(rows, is_null), null_selection_behavior="emit_null")
 
 

@@ -33,6 +33,13 @@ def test_payloads_of_a_frame_in_a_bytearray_are_not_copied() -> None:
     frame.pop()
 
 
+def test_payloads_of_a_frame_in_numpys_memory_are_not_copied() -> None:
+    frame = np.frombuffer(FRAME, np.uint8).copy()
+    data, begins = join_payloads([frame.data[1:3], frame.data.toreadonly()[4:5]])
+    assert np.shares_memory(np.frombuffer(data, np.uint8), frame)
+    assert begins == [1, 4]
+
+
 def test_one_payload_is_not_copied() -> None:
     assert join_payloads([FRAME]) == (FRAME, [0])
     data, _ = join_payloads([FRAME])
