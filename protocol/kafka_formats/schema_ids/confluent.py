@@ -33,7 +33,6 @@ _ID_BYTES: Final = 5
 _GUID_BYTES: Final = 17
 # Ids are Java ints; registries give none below 0.
 _MAX_ID: Final = 2**31 - 1
-_ID_WEIGHTS: Final = np.array([1 << 24, 1 << 16, 1 << 8, 1], dtype=np.int64)
 
 
 def id_frame(schema_id: int) -> bytes:
@@ -95,7 +94,8 @@ def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Lo
 def _by_id(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
     if not len(rows):
         return []
-    ids = view[at[:, None] + np.arange(1, _ID_BYTES)] @ _ID_WEIGHTS
+    at_each_byte = np.ndarray(len(view) - 3, ">u4", view, strides=(1,))
+    ids = at_each_byte[at + 1].astype(np.int64)
     if (ids == ids[0]).all():
         return [Group(int(ids[0]), _ID_BYTES, rows)]
     order = np.argsort(ids, kind="stable")

@@ -36,13 +36,17 @@ def decode_headers(data: Buffer, start: Longs, end: Longs) -> pa.Array:
     # A header has at least two bytes.
     if ((count < 0) | (count * 2 > end - pos)).any():
         raise DecodeError("a record has an impossible number of headers")
+    has_none = count == 0
+    if (pos[has_none] != end[has_none]).any():
+        raise DecodeError("a record is longer than its fields")
+    if has_none.all():
+        return pa.nulls(len(count), HEADERS_TYPE)
     first = np.zeros(len(start) + 1, dtype=np.int64)
     np.cumsum(count, out=first[1:])
     fields = _read_rounds(view, count, pos, end, first)
     keys = _text(take_slices(data, fields[0], fields[1]))
     values = take_slices(data, fields[2], fields[3])
     entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADERS_TYPE.value_type))
-    has_none = count == 0
     return pa.ListArray.from_arrays(
         array_of(first, pa.int32()),
         entries,
@@ -56,9 +60,6 @@ def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs
     total = int(first[-1])
     fields = [np.empty(total, dtype=np.int64) for _ in range(4)]
     rows = np.flatnonzero(count)
-    empty = np.flatnonzero(count == 0)
-    if (pos[empty] != end[empty]).any():
-        raise DecodeError("a record is longer than its fields")
     here, stop = pos[rows], end[rows]
     number = 0
     while rows.size >= _FEW_ROWS:
