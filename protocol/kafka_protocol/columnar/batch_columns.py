@@ -101,8 +101,8 @@ def _take(
 ) -> TakenBatches | None:
     """None if the response needs attention, or has only a few batches."""
     records = memoryview(data.records or b"")
-    bounds = _boundaries(records)
-    if bounds is None or len(bounds) - 1 < min_batches:
+    bounds = _boundaries(records, min_batches)
+    if bounds is None:
         return None
     starts, stops = bounds[:-1], bounds[1:]
     wire = _wire_headers(records, starts)
@@ -134,8 +134,11 @@ def _take(
     )
 
 
-def _boundaries(records: memoryview) -> Longs | None:
-    """Where each complete batch starts, and the end of the last one; None if one is too short."""
+def _boundaries(records: memoryview, min_batches: int) -> Longs | None:
+    """Where each complete batch starts, and the end of the last one.
+
+    None if one is too short, or there are fewer.
+    """
     length_at = _LENGTH.unpack_from
     bounds = [pos := 0]
     add = bounds.append
@@ -143,10 +146,12 @@ def _boundaries(records: memoryview) -> Longs | None:
         # A size may lead backwards: no more batches than fit.
         for _ in range(len(records) // HEADER_BYTES):
             add(pos := pos + _PREFIX_BYTES + length_at(records, pos + _LENGTH_AT)[0])
+    if len(bounds) <= min_batches:
+        return None
     edges = np.array(bounds)
     is_behind = edges > len(records)
     whole = edges[: int(is_behind.argmax())] if is_behind.any() else edges
-    if (np.diff(whole) < HEADER_BYTES).any():
+    if len(whole) <= min_batches or (np.diff(whole) < HEADER_BYTES).any():
         return None
     try:
         is_cut_short = not any(True for _ in read_batches(records[int(whole[-1]) :]))

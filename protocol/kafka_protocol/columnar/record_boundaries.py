@@ -62,18 +62,20 @@ def append_record_boundaries(
 
 def _walk_large(data: Buffer, pos: int, stop: int, count: int) -> array[int]:
     """The ends of up to `count` records from `pos`, while their length fields have three bytes."""
-    ends = array("q")
-    read_code = _CODE.unpack_from
-    while count > len(ends) and stop - pos >= _CODE.size:
+    ends: list[int] = []
+    read_code, add = _CODE.unpack_from, ends.append
+    for _ in range(count):
+        if stop - pos < _CODE.size:
+            break
         (code,) = read_code(data, pos)
         # The first two bytes have the bit that says that more follow. An odd number is negative.
         if code & 0x808081 != 0x8080:
             break
-        pos += 3 + ((code & 0x7F | code >> 1 & 0x3F80 | code >> 2 & 0x1FC000) >> 1)
-        if pos > stop:
-            break
-        ends.append(pos)
-    return ends
+        pos += 3 + (code >> 1 & 0x3F | code >> 2 & 0x1FC0 | code >> 3 & 0xFE000)
+        add(pos)
+    if ends and pos > stop:
+        ends.pop()
+    return array("q", ends)  # much faster than extending an array by a list
 
 
 def _read_one(data: Buffer, pos: int, stop: int) -> array[int]:
