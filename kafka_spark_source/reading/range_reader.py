@@ -133,6 +133,7 @@ class RangeReader:
         if len(planned) == 1:
             for fetched in self._fetched_alone(cluster, PartlyRead(*planned[0])):
                 yield from _decoded(cluster, [fetched], columns)
+                del fetched  # so that the next response can have its memory
         else:
             yield from _decoded(cluster, self._fetched_together(cluster, planned), columns)
 

@@ -99,6 +99,7 @@ class Reading:
                     target_bytes=target_bytes_of(self.config.max_partition_fetch_bytes),
                 )
                 position = min(fetched.batches[-1].header.next_offset, each.until_offset)
+                del fetched  # so that the next response can have its memory
                 self._advance(each, position, done, total)
                 if self._stopped.is_set():
                     return

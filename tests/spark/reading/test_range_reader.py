@@ -7,12 +7,15 @@ import pickle
 import platform
 import time
 import uuid
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
+from kafka_protocol import framing
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerConnectionError, DataLossError
 from kafka_protocol.messages.fetch import FetchRequest
@@ -54,6 +57,26 @@ def test_late_ends_are_read_from_the_log() -> None:
         assert offsets(client, EARLIEST, LATEST) == [2, 3, 4, 5]
         assert offsets(client, EARLIEST, 4) == [2, 3]
         assert offsets(client, 3, LATEST) == [3, 4, 5]
+
+
+def test_a_response_is_freed_before_the_next_one_is_received(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A task holds one response at a time, and the next has memory that is still in the cache."""
+    alive: list[int] = []
+    frames: list[weakref.ref[Any]] = []
+
+    def new_memory(size: int) -> memoryview:
+        alive.append(sum(frame() is not None for frame in frames))
+        memory = np.empty(size, np.uint8)
+        frames.append(weakref.ref(memory))
+        return memory.data
+
+    monkeypatch.setattr(framing, "_new_memory", new_memory)
+    values = [(bytes(100_000),)] * 4
+    with one_partition(*values, max_partition_fetch_bytes=1) as (_, client):
+        assert offsets(client, 0, 4) == [0, 1, 2, 3]
+    assert alive == [0, 0, 0, 0]
 
 
 def test_records_aged_out_before_a_late_start_are_no_loss() -> None:

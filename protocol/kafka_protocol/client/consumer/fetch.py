@@ -98,6 +98,7 @@ def fetch_rest(
     try:
         while fetched := fetcher.next_batches():
             yield fetched
+            del fetched  # so that the next response can have its memory
     finally:
         fetcher.close()
 
