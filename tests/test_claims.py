@@ -54,5 +54,8 @@ def test_numpy_and_arrow_are_in_the_columnar_rooms_only() -> None:
         for path, tree in modules(PROTOCOL / "kafka_protocol")
         if imported(tree) & {"numpy", "pyarrow"} and not any(room in path for room in rooms)
     }
-    # For raw snappy, when the first batch of it arrives.
-    assert users == {"protocol/kafka_protocol/records/compression.py"}
+    # For raw snappy, and for large frames, when the first one arrives.
+    assert users == {
+        "protocol/kafka_protocol/framing.py",
+        "protocol/kafka_protocol/records/compression.py",
+    }

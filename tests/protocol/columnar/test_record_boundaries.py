@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate
+from itertools import accumulate, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol import primitives
+from kafka_protocol.columnar import record_boundaries
 from kafka_protocol.columnar.record_boundaries import append_record_boundaries
 from kafka_protocol.errors import DecodeError
 from kafka_protocol.primitives import Out
@@ -25,6 +26,16 @@ def boundaries_of(data: bytes, pos: int, stop: int, count: int) -> list[int]:
     ends = array("q")
     append_record_boundaries(data, pos, stop, count, ends)
     return ends.tolist()
+
+
+def test_the_table_has_all_lengths_of_one_or_two_bytes() -> None:
+    table = record_boundaries._steps.__wrapped__()  # a test before may have filled the cache
+    for first, second in product(range(256), repeat=2):
+        try:
+            length, size = primitives.read_varint(memoryview(bytes([first, second])), 0)
+        except DecodeError:
+            length, size = -1, 0  # it has more bytes
+        assert table[first][second] == (size + length if length >= 0 else 0)
 
 
 # Runs of equal lengths, also around the sizes where the length field gets one byte more.

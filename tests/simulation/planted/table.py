@@ -20,7 +20,7 @@ FAULTS: Final = (
     Planted(
         "a receive buffer is used again for the next frame",
         "protocol/kafka_protocol/framing.py",
-        "self._memory, self._filled = memoryview(bytearray(size)), 0",
+        "self._memory, self._filled = _new_memory(size), 0",
         "buffer = globals().setdefault('_reused', bytearray(2**24))\n"
         "        self._memory, self._filled = memoryview(buffer)[:size], 0",
     ),
