@@ -39,6 +39,7 @@ from benchmarks.session_process import Query
 from benchmarks.sessions import Session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.tools.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
 
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
 # Formats and their options.
@@ -332,7 +333,9 @@ def main() -> None:
         "rounds": options.rounds,
         "conf": options.conf,
     }
-    save(options.results / "read.json", settings | {"results": results, "first_query": cold})
+    has_bytecode = bytecode_in(pyspark_archive()) is Bytecode.OWN
+    figures = {"results": results, "first_query": cold, "has_bytecode": has_bytecode}
+    save(options.results / "read.json", settings | figures)
 
 
 if __name__ == "__main__":

@@ -73,8 +73,9 @@ def _read_tables(results: Row) -> Iterator[Table]:
         ],
     )
     if results["first_query"]:
+        archive = "with" if results["has_bytecode"] else "without"
         yield (
-            ["first query of a session", "s", "s with the session's start"],
+            [f"first query of a session, {archive} bytecode", "s", "s with the session's start"],
             [
                 [each["contender"], f"{each['seconds']:.1f}", f"{each['with_session']:.1f}"]
                 for each in results["first_query"]
