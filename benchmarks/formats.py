@@ -40,7 +40,7 @@ from benchmarks.formats_alone import (
 from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.read import CONNECTORS, REFERENCES
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import results_of
+from benchmarks.rounds import results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, Topic, filled_topic
 from kafka_protocol.columnar.encode import RecordColumns
@@ -165,10 +165,11 @@ def with_spark(
                 for contender, read in READERS.items():
                     if (count := read(case, contender).count()) != topic.rows:
                         raise RuntimeError(f"{contender} reads {count} rows of {topic.rows}")
-                for _ in range(WARM_UP + rounds):
+                for round_number in range(WARM_UP + rounds):
                     progress.update(bar, advance=1, description=query.name)
-                    for contender, read in READERS.items():
-                        into_noop = read(case, contender).write.format("noop").mode("overwrite")
+                    for contender in shuffled(READERS, round_number):
+                        rows_read = READERS[contender](case, contender)
+                        into_noop = rows_read.write.format("noop").mode("overwrite")
                         runs[contender].append(processes.timed(into_noop.save))
             measured = {name: done[WARM_UP:] for name, done in runs.items()}
             results += [

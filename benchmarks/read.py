@@ -33,7 +33,7 @@ from rich.table import Table
 from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import results_of
+from benchmarks.rounds import results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.session_process import Query
 from benchmarks.sessions import Session
@@ -228,11 +228,11 @@ def measure(
             with topic_of(cluster.bootstrap_servers, workload, options.factor) as topic:
                 sessions.check_rows(topic, workload)
                 runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
-                for _ in range(WARM_UP + options.rounds):
+                for number in range(WARM_UP + options.rounds):
                     progress.update(bar, advance=1, description=workload.name)
-                    for contender, done in runs.items():
+                    for contender in shuffled(CONTENDERS, number):
                         query = partial(sessions.run, contender, topic, workload)
-                        done.append(processes[contender].timed(query))
+                        runs[contender].append(processes[contender].timed(query))
             results += summary(workload, topic.rows, runs)
     return results
 

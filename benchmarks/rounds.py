@@ -6,8 +6,9 @@ are those of all rounds. Knows no Spark.
 
 from __future__ import annotations
 
+import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,17 @@ def results_of(
         }
         for name, done in runs.items()
     ]
+
+
+def shuffled(contenders: Iterable[str], round_number: int) -> Sequence[str]:
+    """The contenders in the order of a round; the same in each run.
+
+    Java goes on to compile the code of one contender while the next one runs, so none may always
+    come after the same one.
+    """
+    order = [*contenders]
+    random.Random(round_number).shuffle(order)
+    return order
 
 
 def ratios(
