@@ -1,7 +1,7 @@
 """Fetched record batches -> Arrow record batches.
 
-`record_rows` and `message_rows` find the positions of the fields of all records with numpy. `slices`
-lets Arrow copy keys and values, once. A column that is not requested is only skipped.
+`record_rows` and `message_rows` find the positions of the fields of all records with numpy, and
+Arrow copies keys and values once (`slices`). A column that is not requested is only skipped.
 """
 
 from __future__ import annotations
