@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kafka_protocol.columnar.rows import at_each_byte
+
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -138,7 +140,7 @@ class Cursor:
         last = len(self.data) - 8
         if last < 0:
             return _Rest(slots[:0], np.empty(0, np.uint64), np.empty(0, np.uint64))
-        words = np.ndarray(last + 1, "<u8", buffer=self.data, strides=(1,))[np.minimum(start, last)]
+        words = at_each_byte(self.data, "<u8")[np.minimum(start, last)]
         stops = ~words & _CONTINUES
         # The lowest bit: that of the last byte of the varint.
         stops &= ~stops + np.uint64(1)
@@ -171,9 +173,8 @@ class Cursor:
         last = len(self.data) - kind.itemsize
         if last < 0:
             return np.zeros(len(self), dtype=kind)
-        at_each_byte = np.ndarray(last + 1, dtype=kind, buffer=self.data, strides=(1,))
         # `take` would first make an array of all of them.
-        values: npt.NDArray[Any] = at_each_byte[np.minimum(start, last)]
+        values: npt.NDArray[Any] = at_each_byte(self.data, kind)[np.minimum(start, last)]
         return values
 
     def lengths(self) -> Longs:

@@ -26,6 +26,7 @@ from kafka_formats.schema_ids.frames import (
     SchemaId,
     why_unframed,
 )
+from kafka_protocol.columnar.rows import at_each_byte
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
@@ -94,8 +95,7 @@ def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Lo
 def _by_id(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
     if not len(rows):
         return []
-    at_each_byte = np.ndarray(len(view) - 3, ">u4", view, strides=(1,))
-    ids = at_each_byte[at + 1].astype(np.int64)
+    ids = at_each_byte(view, ">u4")[at + 1].astype(np.int64)
     if (ids == ids[0]).all():
         return [Group(int(ids[0]), _ID_BYTES, rows)]
     order = np.argsort(ids, kind="stable")

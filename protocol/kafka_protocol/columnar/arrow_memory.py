@@ -31,8 +31,13 @@ def array_of(
         return pa.array(values, arrow_type, mask=is_null)
     numbers, buffer = new_numbers(len(values), _dtype_of(arrow_type))
     numbers[:] = values
-    valid = None if is_null is None else pa.array(~is_null).buffers()[1]
+    valid = None if is_null is None else bits_of(~is_null)
     return pa.Array.from_buffers(arrow_type, len(values), [valid, buffer])
+
+
+def bits_of(values: npt.NDArray[np.bool_]) -> pa.Buffer:
+    """Booleans as Arrow's bits."""
+    return pa.array(values).buffers()[1]
 
 
 def new_numbers(count: int, dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], pa.Buffer]:

@@ -23,6 +23,7 @@ from kafka_protocol.client.consumer.fetch_response import (
     take_batches,
 )
 from kafka_protocol.columnar.batch_headers import WIRE_TYPE, BatchHeaders
+from kafka_protocol.columnar.rows import at_each_byte
 from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import (
@@ -162,10 +163,7 @@ def _boundaries(records: memoryview, min_batches: int) -> Longs | None:
 
 def _wire_headers(records: memoryview, starts: Longs) -> npt.NDArray[Any]:
     """The headers that begin at these positions."""
-    at_each_byte = np.ndarray(
-        len(records) - HEADER_BYTES + 1, dtype=WIRE_TYPE, buffer=records, strides=(1,)
-    )
-    headers: npt.NDArray[Any] = at_each_byte[starts]
+    headers: npt.NDArray[Any] = at_each_byte(records, WIRE_TYPE)[starts]
     return headers
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_protocol.columnar.grouping import stable_order
+from kafka_protocol.columnar.rows import at_each_byte
 from kafka_protocol.partitioners import KeyHash
 
 Hashes: TypeAlias = npt.NDArray[np.uint32]
@@ -107,7 +108,7 @@ def _hash_column(steps: _Steps, data: _Bytes, starts: _Longs, lengths: _Longs) -
     order = stable_order(lengths.max() - lengths)
     starts, lengths = starts[order], lengths[order]
     minus_word_counts = -(lengths >> 2)  # negative, because searchsorted needs ascending values
-    words = _words_at_each_byte(data)
+    words: Hashes = at_each_byte(data, "<u4")
     states = steps.begin(lengths)
     word = 0
     while (count := int(np.searchsorted(minus_word_counts, -word))) >= _FEW_KEYS:
@@ -123,12 +124,6 @@ def _hash_column(steps: _Steps, data: _Bytes, starts: _Longs, lengths: _Longs) -
     in_row_order: Hashes = np.empty_like(states)
     in_row_order[order] = steps.end(states)
     return in_row_order
-
-
-def _words_at_each_byte(data: _Bytes) -> Hashes:
-    """A view of the little-endian word that begins at each byte."""
-    words: Hashes = np.ndarray((max(len(data) - 3, 0),), "<u4", data, strides=(1,))
-    return words
 
 
 def _tails_at(data: _Bytes, positions: _Longs, size: int) -> Hashes:

@@ -113,6 +113,14 @@ def _address(payload: Buffer) -> int:
     return address
 
 
+def at_each_byte(buffer: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """The value that begins at each byte; none is copied before it is picked."""
+    kind = np.dtype(dtype)
+    count = max(0, len(buffer) - kind.itemsize + 1)
+    values: npt.NDArray[Any] = np.ndarray(count, kind, buffer, strides=(1,))
+    return values
+
+
 class RowRanges(NamedTuple):
     """The range of rows of each batch; one element per batch."""
 

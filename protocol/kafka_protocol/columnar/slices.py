@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.arrow_memory import bits_of
 from kafka_protocol.columnar.varints import Bools, Longs, write_varints
 from kafka_protocol.records.compression import Buffer
 
@@ -40,7 +41,7 @@ def _copy_views(data: Buffer, start: Longs, sizes: Longs, is_null: Bools) -> pa.
         inline = views.view(np.uint8).reshape(-1, _VIEW.itemsize)[:, -_INLINE_BYTES:]
         inline[short] = np.frombuffer(data, np.uint8).take(at, mode="clip")
     # Arrow may use the same bits in the result, so they must be in its memory.
-    valid = pa.array(~is_null).buffers()[1] if is_null.any() else None
+    valid = bits_of(~is_null) if is_null.any() else None
     buffers = [valid, pa.py_buffer(views), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary_view(), len(start), buffers).cast(pa.binary())
 
@@ -67,7 +68,7 @@ def _every_other(rows: int, is_null: Bools) -> pa.Array:
     if is_null.any():
         bits = np.ones(2 * rows, dtype=np.bool_)
         bits[::2] = ~is_null
-        valid = pa.py_buffer(np.packbits(bits, bitorder="little"))
+        valid = bits_of(bits)
     return pa.Array.from_buffers(pa.bool_(), 2 * rows, [valid, picked])
 
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_protocol.columnar.rows import at_each_byte
 from kafka_protocol.columnar.varints import Bytes, Longs
 from kafka_protocol.records.batch import HEADER_BYTES
 from kafka_protocol.records.compression import CompressionCodec
@@ -89,10 +89,10 @@ def _with_marks(
     first = begins[0] - HEADER_BYTES
     packed = bytearray(records[first : stops[-1]])
     frame = frames.before_mark + mark + frames.after_mark
-    _at_each_byte(packed, f"V{HEADER_BYTES}")[begins - HEADER_BYTES - first] = np.void(frame)
+    at_each_byte(packed, f"V{HEADER_BYTES}")[begins - HEADER_BYTES - first] = np.void(frame)
     gap_bytes = begins[1:] - HEADER_BYTES - stops[:-1]
     gaps = np.flatnonzero(gap_bytes)
-    words, at = _at_each_byte(packed, "<u4"), stops[gaps] - first
+    words, at = at_each_byte(packed, "<u4"), stops[gaps] - first
     words[at] = _SKIPPABLE_MAGIC
     words[at + 4] = gap_bytes[gaps] - _SKIPPABLE_HEADER_BYTES
     return packed
@@ -100,18 +100,10 @@ def _with_marks(
 
 def _positions(unpacked: pa.Buffer, mark: bytes) -> Longs:
     """Where the mark begins."""
-    windows = _at_each_byte(unpacked, f"V{len(mark)}")
+    windows = at_each_byte(unpacked, f"V{len(mark)}")
     likely = np.flatnonzero(np.frombuffer(unpacked, np.uint8, len(windows)) == mark[0])
     positions: Longs = likely[windows[likely] == np.void(mark)]
     return positions
-
-
-def _at_each_byte(buffer: Any, dtype: str) -> npt.NDArray[Any]:
-    """The value that begins at each byte."""
-    size = np.dtype(dtype).itemsize
-    count = max(0, len(buffer) - size + 1)
-    values: npt.NDArray[Any] = np.ndarray(count, dtype, buffer, strides=(1,))
-    return values
 
 
 # --- Frames --------------------------------------------------------------------------------------
@@ -148,7 +140,7 @@ class _Fields:
 
     def __init__(self, records: memoryview) -> None:
         self._bytes = np.frombuffer(records, np.uint8)
-        self._words = _at_each_byte(records, "<u4")
+        self._words = at_each_byte(records, "<u4")
 
     def byte(self, at: Longs) -> Bytes:
         """One byte at each position."""
