@@ -34,6 +34,18 @@ def backlog_of(spark: SparkSession, contender: str, topic: Topic) -> DataStreamW
 
 
 @contextmanager
+def writer_of(
+    spark: SparkSession, contender: str, topic: Topic, value_bytes: int
+) -> Iterator[DataStreamWriter]:
+    """The query of a connector, or of the ceiling."""
+    if contender in CONNECTORS:
+        yield backlog_of(spark, contender, topic)
+    else:
+        with ceiling_of(spark, topic, value_bytes) as writer:
+            yield writer
+
+
+@contextmanager
 def ceiling_of(spark: SparkSession, topic: Topic, value_bytes: int) -> Iterator[DataStreamWriter]:
     """As many rows in as many micro-batches and tasks, without a topic."""
     partitions = BATCHES * PARTITIONS

@@ -9,13 +9,14 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from benchmarks.processes import Run, cpu_of_a_row
 
 Result = dict[str, Any]
+T = TypeVar("T")
 
 
 def results_of(
@@ -41,7 +42,7 @@ def results_of(
     ]
 
 
-def shuffled(contenders: Iterable[str], round_number: int) -> Sequence[str]:
+def shuffled(contenders: Iterable[T], round_number: int) -> Sequence[T]:
     """The contenders in the order of a round; the same in each run.
 
     Java goes on to compile the code of one contender while the next one runs, so none may always

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rich.table import Table
 
 from benchmarks.report import RESULTS, broker, console, save
-from benchmarks.rounds import Result, ratios
+from benchmarks.rounds import Result, ratios, shuffled
 from benchmarks.session_process import Query
 from benchmarks.sessions import VENVS, Session
 from benchmarks.topics import PARTITIONS, filled_topic, new_topic, rows_of
@@ -86,7 +86,8 @@ def measure(servers: str) -> dict[str, dict[str, list[float]]]:
     }
     for number in range(ROUNDS + 1):
         for workload in WORKLOADS:
-            for contender, (kind, format_) in CONTENDERS.items():
+            for contender in shuffled(CONTENDERS, number):
+                kind, format_ = CONTENDERS[contender]
                 took = sessions[kind].run(workload.query(format_, servers)).seconds
                 if number:  # the first round warms up
                     seconds[workload.name][contender].append(took)

@@ -9,6 +9,7 @@ them because the load of the machine changes. Compare figures only within one ru
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -18,9 +19,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.processes import Run
-from benchmarks.read import CONNECTORS, Workload, topic_of
+from benchmarks.read import CONNECTORS, WARM_UP, Workload, topic_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save
-from benchmarks.rounds import Result, results_of
+from benchmarks.rounds import Result, results_of, shuffled
 from benchmarks.session import ARROW_FLAGS, LARGE_BUFFER, TUNED, UNIX_SOCKETS
 from benchmarks.session_process import Query
 from benchmarks.sessions import Session
@@ -35,8 +36,8 @@ SETTINGS: Final[dict[str, Mapping[str, str]]] = {
     "all": TUNED,
 }
 CONTENDERS: Final = ("kafka, tuned", "pykafka")
+EACH: Final = [*itertools.product(SETTINGS, CONTENDERS)]
 WORKLOADS: Final = (Workload(), Workload(1_000), Workload(10_000))
-WARM_UP: Final = 2
 
 
 def query_of(topic: Topic, contender: str) -> Query:
@@ -59,10 +60,9 @@ def measure(servers: str, options: argparse.Namespace) -> list[Result]:
                 runs: dict[tuple[str, str], list[Run]] = {}
                 for number in range(WARM_UP + options.rounds):
                     progress.update(bar, advance=number >= WARM_UP, description=workload.name)
-                    for name, session in sessions.items():
-                        for contender in CONTENDERS:
-                            run = one(session, query_of(topic, contender))
-                            runs.setdefault((name, contender), []).append(run)
+                    for name, contender in shuffled(EACH, number):
+                        run = one(sessions[name], query_of(topic, contender))
+                        runs.setdefault((name, contender), []).append(run)
             results += summary(workload, topic.rows, runs)
     return results
 

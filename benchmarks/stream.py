@@ -24,7 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.catch_up import CatchUp, backlog_of, catch_up, ceiling_of, check_rows
+from benchmarks.catch_up import CatchUp, catch_up, check_rows, writer_of
 from benchmarks.feeds import (
     BATCH_ROWS,
     CONNECTORS,
@@ -37,7 +37,7 @@ from benchmarks.feeds import (
 )
 from benchmarks.idle import idle
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import Result, ratios
+from benchmarks.rounds import Result, ratios, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
@@ -65,11 +65,9 @@ def measure_catch_up(
             runs: dict[str, list[CatchUp]] = {contender: [] for contender in CONTENDERS}
             for number in range(WARM_UP + options.rounds):
                 step(f"{name}: round {number}")
-                for contender in CONNECTORS:
-                    writer = backlog_of(spark, contender, topic)
-                    runs[contender].append(catch_up(writer, topic.rows))
-                with ceiling_of(spark, topic, BACKLOGS[name]) as writer:
-                    runs["ceiling"].append(catch_up(writer, topic.rows))
+                for contender in shuffled(CONTENDERS, number):
+                    with writer_of(spark, contender, topic, BACKLOGS[name]) as writer:
+                        runs[contender].append(catch_up(writer, topic.rows))
         results += summary_of_catch_up(name, topic.rows, runs)
     return results
 
@@ -120,12 +118,12 @@ def measure_latency(
     for number in range(WARM_UP + options.rounds):
         step(f"latency: round {number}")
         count = options.batches if number >= WARM_UP else 0
-        for contender, seen in rounds.items():
+        for contender in shuffled(CONTENDERS, number):
             with (
                 feed_of(spark, contender, servers, PARTITIONS) as feed,
                 started(feed.stream.writeStream.format("noop")) as query,
             ):
-                seen.append(latencies(query, feed, count))
+                rounds[contender].append(latencies(query, feed, count))
     kept = {contender: seen[WARM_UP:] for contender, seen in rounds.items()}
     medians = {
         contender: [statistics.median(each.waited for each in one) for one in seen]
@@ -159,8 +157,9 @@ def measure_idle(
     seen: dict[str, list[dict[str, float]]] = {contender: [] for contender in contenders}
     for number in range(options.rounds):
         step(f"idle: round {number}")
-        for contender, rounds in seen.items():
-            rounds.append(idle(spark, contender, servers, options.idle_partitions, options.seconds))
+        for contender in shuffled(contenders, number):
+            used = idle(spark, contender, servers, options.idle_partitions, options.seconds)
+            seen[contender].append(used)
     return [
         {"contender": contender}
         | {name: round(statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}

@@ -18,14 +18,13 @@ from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, jvm_of
-from benchmarks.read import CONNECTORS, into_noop
+from benchmarks.read import CONNECTORS, WARM_UP, into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import Result, results_of
+from benchmarks.rounds import Result, results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
 
-WARM_UP = 1
 CAST = "cast(value as string) as value"
 # The size of a value in bytes, and the rows of a topic.
 SIZES = {1_000: 400_000, 10_000: 40_000}
@@ -62,11 +61,11 @@ def measure(spark: SparkSession, cluster: KafkaCluster, rounds: int) -> list[Res
             name = f"text-{value_bytes}"
             with filled_topic(cluster.bootstrap_servers, name, rows, "none") as topic:
                 runs: dict[str, list[Run]] = {each: [] for each in CONTENDERS}
-                for _ in range(WARM_UP + rounds):
+                for number in range(WARM_UP + rounds):
                     progress.update(bar, advance=1, description=f"{value_bytes:,} bytes")
-                    for contender, done in runs.items():
+                    for contender in shuffled(CONTENDERS, number):
                         query = partial(into_noop, CONTENDERS[contender](spark, topic))
-                        done.append(processes.timed(query))
+                        runs[contender].append(processes.timed(query))
             measured = {name: done[WARM_UP:] for name, done in runs.items()}
             results += [
                 {"value_bytes": value_bytes} | each

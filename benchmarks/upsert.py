@@ -31,7 +31,7 @@ from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, cpu_of_a_row, descendants, jvm_of
 from benchmarks.read import CONNECTORS, into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import Result
+from benchmarks.rounds import Result, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import MAX_BATCH_BYTES, PARTITIONS, Topic, new_topic
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
@@ -46,7 +46,7 @@ VALUE_BYTES: Final = 100
 KEY_BYTES: Final = 36
 COLUMNS: Final = ("key", "value", "offset")
 CHUNK: Final = 500_000
-WARM_UP: Final = 1
+WARM_UP: Final = 2
 MIB: Final = 1024
 OURS: Final = "pykafka, envelope=upsert"
 
@@ -184,10 +184,10 @@ def measure(spark: SparkSession, kafka: KafkaCluster, options: argparse.Namespac
             progress.update(bar, description="checking the rows")
             rows = check_rows(spark, topic)
             for number in range(WARM_UP + options.rounds):
-                for name, done in runs.items():
+                for name in shuffled(runs, number):
                     progress.update(bar, description=f"{name}, round {number}")
                     query = partial(into_noop, CONTENDERS[name](spark, topic))
-                    done.append(processes.timed(query))
+                    runs[name].append(processes.timed(query))
     return summary(topic.rows, rows, {name: each[WARM_UP:] for name, each in runs.items()})
 
 

@@ -34,7 +34,7 @@ from benchmarks.feeds import (
     wait_for_rows,
 )
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import Result, ratios
+from benchmarks.rounds import Result, ratios, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import Topic, filled_topic, new_topic, rows_of
 from kafka_protocol.columnar.encode import encode_batches
@@ -85,9 +85,9 @@ def batch_reads(
         step("checking the rows")
         check_rows(spark, topic, [*seconds])
         for number in range(WARM_UP + options.rounds):
-            for contender, spent in seconds.items():
+            for contender in shuffled(seconds, number):
                 step(f"{contender}, batch {number}")
-                spent.append(read_into_noop(spark, contender, topic))
+                seconds[contender].append(read_into_noop(spark, contender, topic))
     return {name: each[WARM_UP:] for name, each in seconds.items()}
 
 
@@ -116,14 +116,15 @@ def micro_batches(
     """Contender -> seconds from the acknowledgement of rows to the end of their micro-batch."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders_for(partitions)}
     for number in range(options.rounds):
-        for contender, spent in seconds.items():
+        for contender in shuffled(seconds, number):
             step(f"{contender}, stream {number}")
             with wide_feed(spark, contender, servers, partitions) as feed:
                 # The first micro-batch waits for no number of rows. If it began during this write,
                 # the others would have to wait for maxTriggerDelay, 15 minutes.
                 feed.write()
                 with started(feed.stream.writeStream.format("noop")) as query:
-                    spent.extend(_latencies(query, feed, partitions, options.batches))
+                    waited = _latencies(query, feed, partitions, options.batches)
+                    seconds[contender].extend(waited)
     return seconds
 
 

@@ -31,7 +31,7 @@ from rich.table import Table
 from benchmarks.dropping_sink import DroppingSink
 from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
-from benchmarks.rounds import Result, results_of
+from benchmarks.rounds import Result, results_of, shuffled
 from benchmarks.session import ARROW_BATCH, add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
@@ -203,8 +203,7 @@ def measure(
                 runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
                 for number in range(WARM_UP + options.rounds):
                     progress.update(bar, advance=1, description=f"{workload}: round {number}")
-                    first = number % len(CONTENDERS)  # so that the order changes
-                    for contender in CONTENDERS[first:] + CONTENDERS[:first]:
+                    for contender in shuffled(CONTENDERS, number):
                         servers = cluster.bootstrap_servers
                         attempt = partial(write, rows, contender, servers, workload, processes)
                         run, there = again_if_it_fails(attempt, contender, failures)
