@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_protocol.columnar.rows import at_each_byte
+from kafka_protocol.columnar.varints import read_second_bytes, two_bytes, unzigzagged
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
@@ -31,7 +32,7 @@ _CONTINUES: Final = np.uint64(0x8080_8080_8080_8080)
 
 
 class _Rest(NamedTuple):
-    """The bytes of varints after their first one.
+    """The bytes of varints after their first two.
 
     Attributes:
         slots: The slots whose varint ends within eight bytes.
@@ -84,32 +85,32 @@ class Cursor:
 
     def longs(self, max_bytes: int = MAX_LONG_BYTES) -> Longs:
         """A zigzag varint of each slot."""
-        byte, longer = self._first_bytes()
-        if not longer.size:
-            return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64)
-        raw = self._whole(byte, longer, max_bytes)
-        values: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
-        return values
+        return unzigzagged(self._bits(max_bytes))
 
     def varints(self, max_bytes: int = MAX_LONG_BYTES) -> Words:
         """A varint of each slot, as its bits are."""
-        byte, longer = self._first_bytes()
-        return self._whole(byte, longer, max_bytes) if longer.size else byte.astype(np.uint64)
+        return self._bits(max_bytes).astype(np.uint64, copy=False)
 
-    def _first_bytes(self) -> tuple[Bytes, Longs]:
-        """The first byte of a varint of each slot, and the slots whose varint has more."""
-        byte: Bytes = self.data.take(self.at, mode="clip")
+    def _bits(self, max_bytes: int) -> npt.NDArray[Any]:
+        """The bits of a varint of each slot: unsigned numbers, no wider than is needed."""
+        first: Bytes = self.data.take(self.at, mode="clip")
         self.at = self.at + 1
-        return byte, np.flatnonzero(byte >= 0x80)
+        more = first >= 0x80
+        if not more.any():
+            return first
+        second = read_second_bytes(self.data, self.at, more)
+        bits = two_bytes(first, second)
+        slots = np.flatnonzero(second >= 0x80)
+        return self._whole(bits, slots, max_bytes) if slots.size else bits
 
-    def _whole(self, byte: Bytes, slots: Longs, max_bytes: int) -> Words:
-        """Varints whose first bytes are known; `slots` have more."""
-        raw: Words = (byte & 0x7F).astype(np.uint64)
+    def _whole(self, bits: npt.NDArray[np.uint16], slots: Longs, max_bytes: int) -> Words:
+        """Varints whose first two bytes are known; `slots` have more."""
+        raw: Words = bits.astype(np.uint64)
         rest = self._rest_of_varints(slots)
-        raw[rest.slots] |= _joined_groups(rest.words, rest.stops) << np.uint64(7)
+        raw[rest.slots] |= _joined_groups(rest.words, rest.stops) << np.uint64(14)
         slots = self._after(slots, rest, max_bytes)
         # Each round reads one more byte of the slots whose last byte says that one follows.
-        for shift in range(7, 7 * max_bytes, 7):
+        for shift in range(14, 7 * max_bytes, 7):
             if not slots.size:
                 break
             byte = self.data.take(self.at[slots], mode="clip")
@@ -122,10 +123,14 @@ class Cursor:
 
     def skip_longs(self, max_bytes: int = MAX_LONG_BYTES) -> None:
         """Skip a varint of each slot."""
-        _, slots = self._first_bytes()
+        more = self.data.take(self.at, mode="clip") >= 0x80
+        self.at = self.at + 1
+        if not more.any():
+            return
+        slots = np.flatnonzero(read_second_bytes(self.data, self.at, more) >= 0x80)
         if slots.size:
             slots = self._after(slots, self._rest_of_varints(slots), max_bytes)
-        for _ in range(max_bytes - 1):
+        for _ in range(max_bytes - 2):
             if not slots.size:
                 return
             more = self.data.take(self.at[slots], mode="clip") >= 0x80
@@ -135,7 +140,7 @@ class Cursor:
             self.fail(mask_of(len(self), slots))
 
     def _rest_of_varints(self, slots: Longs) -> _Rest:
-        """The bytes after the first byte of varints, of varints that end within eight bytes."""
+        """The bytes after the second byte of varints, of those that end within eight bytes."""
         start = self.at[slots]
         last = len(self.data) - 8
         if last < 0:
@@ -154,7 +159,7 @@ class Cursor:
         # The exponent of a power of two is the number of its bit.
         size = ((rest.stops.astype(np.float64).view(np.int64) >> 52) - 1023 + 1) >> 3
         self.at[rest.slots] += size
-        too_long = size >= max_bytes
+        too_long = size + 2 > max_bytes
         if too_long.any():
             self.fail(mask_of(len(self), rest.slots[too_long]))
         return slots[:0] if len(rest.slots) == len(slots) else np.setdiff1d(slots, rest.slots)

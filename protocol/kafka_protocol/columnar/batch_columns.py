@@ -41,9 +41,8 @@ from kafka_protocol.topic_partition import OffsetRange
 # For fewer batches numpy takes longer than the reference.
 _MIN_BATCHES: Final = 16
 
-_LENGTH_AT: Final = 8
-_PREFIX_BYTES: Final = 12
-_LENGTH: Final = struct.Struct(">i")
+# The base offset, and the length of what follows.
+_PREFIX: Final = struct.Struct(">8xi")
 
 
 class BatchColumns(Sequence[RecordBatch]):
@@ -57,13 +56,12 @@ class BatchColumns(Sequence[RecordBatch]):
     """
 
     def __init__(
-        self, records: memoryview, wire: npt.NDArray[Any], begins: Longs, stops: Longs
+        self, records: memoryview, headers: BatchHeaders, begins: Longs, stops: Longs
     ) -> None:
         self.records = records
-        self.headers = BatchHeaders.of_wire(wire)
+        self.headers = headers
         self.begins = begins
         self.stops = stops
-        self._wire = wire
 
     def __len__(self) -> int:
         return len(self.begins)
@@ -77,8 +75,9 @@ class BatchColumns(Sequence[RecordBatch]):
     def __getitem__(self, index: int | slice) -> RecordBatch | Sequence[RecordBatch]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        header = BatchHeader._make(self._wire[index].item())
-        return RecordBatch(header, self.records[self.begins[index] : self.stops[index]])
+        begin, stop = self.begins[index], self.stops[index]
+        wire = at_each_byte(self.records, WIRE_TYPE)[begin - HEADER_BYTES]
+        return RecordBatch(BatchHeader._make(wire.item()), self.records[begin:stop])
 
 
 def take_batch_columns(
@@ -126,9 +125,11 @@ def _take(
         return None
     if check_crcs and not _crcs_match(records, starts, stops, wire["crc"]):
         return None
-    wanted = is_new & ~headers.is_control
+    begins, wanted = starts + HEADER_BYTES, is_new & ~headers.is_control
+    if not wanted.all():
+        headers, begins, stops = headers.where(wanted), begins[wanted], stops[wanted]
     return TakenBatches(
-        BatchColumns(records, wire[wanted], starts[wanted] + HEADER_BYTES, stops[wanted]),
+        BatchColumns(records, headers, begins, stops),
         position,
         int(wire["partition_leader_epoch"][-1]),
         is_empty=False,
@@ -140,16 +141,18 @@ def _boundaries(records: memoryview, min_batches: int) -> Longs | None:
 
     None if one is too short, or there are fewer.
     """
-    length_at = _LENGTH.unpack_from
+    length_at, prefix_bytes = _PREFIX.unpack_from, _PREFIX.size
     bounds = [pos := 0]
     add = bounds.append
     with suppress(struct.error):  # at the end
         # A size may lead backwards: no more batches than fit.
         for _ in range(len(records) // HEADER_BYTES):
-            add(pos := pos + _PREFIX_BYTES + length_at(records, pos + _LENGTH_AT)[0])
+            (length,) = length_at(records, pos)
+            pos += prefix_bytes + length
+            add(pos)
     if len(bounds) <= min_batches:
         return None
-    edges = np.array(bounds)
+    edges = np.fromiter(bounds, np.int64, len(bounds))
     is_behind = edges > len(records)
     whole = edges[: int(is_behind.argmax())] if is_behind.any() else edges
     if len(whole) <= min_batches or (np.diff(whole) < HEADER_BYTES).any():
@@ -185,6 +188,5 @@ def _is_plain(
 
 
 def _crcs_match(records: memoryview, starts: Longs, stops: Longs, crcs: npt.NDArray[Any]) -> bool:
-    covered = map(slice, (starts + CRC_COVERS_FROM).tolist(), stops.tolist())
-    computed = np.fromiter(map(crc32c, map(records.__getitem__, covered)), np.int64, len(starts))
-    return bool((computed == crcs).all())
+    covered = zip((starts + CRC_COVERS_FROM).tolist(), stops.tolist(), strict=True)
+    return [crc32c(records[begin:stop]) for begin, stop in covered] == crcs.tolist()

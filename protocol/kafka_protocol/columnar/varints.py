@@ -8,7 +8,7 @@ the end of a record.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +33,17 @@ def read_varints(
     """
     byte = data.take(positions, mode="clip")
     after = positions + 1
-    rows = np.flatnonzero(byte >= 0x80)
+    more = byte >= 0x80
+    if not more.any():
+        return unzigzagged(byte), after
+    second = read_second_bytes(data, after, more)
+    raw = two_bytes(byte, second)
+    rows = np.flatnonzero(second >= 0x80)
     if not rows.size:
-        return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64), after
-    raw = (byte & 0x7F).astype(np.uint64)
+        return unzigzagged(raw), after
+    raw = raw.astype(np.uint64)
     # Each round reads one more byte of the rows whose last byte had the continuation bit.
-    shift = 7
+    shift = 14
     while rows.size:
         if shift >= 7 * max_bytes:
             raise DecodeError(f"a varint is longer than {max_bytes} bytes")
@@ -47,8 +52,7 @@ def read_varints(
         after[rows] += 1
         rows = rows[byte >= 0x80]
         shift += 7
-    signed = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
-    return signed, after
+    return unzigzagged(raw), after
 
 
 def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTES) -> Longs:
@@ -58,8 +62,11 @@ def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTE
         DecodeError: A varint is longer than `max_bytes`.
     """
     after = positions + 1
-    rows = np.flatnonzero(data.take(positions, mode="clip") >= 0x80)
-    for _ in range(max_bytes - 1):
+    more = data.take(positions, mode="clip") >= 0x80
+    if not more.any():
+        return after
+    rows = np.flatnonzero(read_second_bytes(data, after, more) >= 0x80)
+    for _ in range(max_bytes - 2):
         if not rows.size:
             return after
         more = data.take(after[rows], mode="clip") >= 0x80
@@ -68,6 +75,30 @@ def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTE
     if rows.size:
         raise DecodeError(f"a varint is longer than {max_bytes} bytes")
     return after
+
+
+def read_second_bytes(data: Bytes, after: Longs, more: Bools) -> Bytes:
+    """The second bytes of varints, 0 where no `more` follow; moves the positions behind them."""
+    second: Bytes = data.take(after, mode="clip")
+    second *= more
+    after += more
+    return second
+
+
+def two_bytes(first: Bytes, second: Bytes) -> npt.NDArray[np.uint16]:
+    """The bits of varints of one or two bytes."""
+    bits: npt.NDArray[np.uint16] = (second & 0x7F).astype(np.uint16) << 7 | first & 0x7F
+    return bits
+
+
+def unzigzagged(bits: npt.NDArray[Any]) -> Longs:
+    """The numbers that the bits of zigzag varints stand for, of any unsigned type."""
+    signed = _SIGNED[bits.itemsize]
+    numbers: Longs = (bits >> 1).view(signed) ^ -(bits & 1).view(signed)
+    return numbers.astype(np.int64, copy=False)
+
+
+_SIGNED: Final = {1: np.int8, 2: np.int16, 8: np.int64}
 
 
 def varint_sizes(values: Longs) -> Longs:
