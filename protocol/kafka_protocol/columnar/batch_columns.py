@@ -189,4 +189,4 @@ def _is_plain(
 
 def _crcs_match(records: memoryview, starts: Longs, stops: Longs, crcs: npt.NDArray[Any]) -> bool:
     covered = zip((starts + CRC_COVERS_FROM).tolist(), stops.tolist(), strict=True)
-    return [crc32c(records[begin:stop]) for begin, stop in covered] == crcs.tolist()
+    return bool([crc32c(records[begin:stop]) for begin, stop in covered] == crcs.tolist())

@@ -87,7 +87,9 @@ def read_second_bytes(data: Bytes, after: Longs, more: Bools) -> Bytes:
 
 def two_bytes(first: Bytes, second: Bytes) -> npt.NDArray[np.uint16]:
     """The bits of varints of one or two bytes."""
-    bits: npt.NDArray[np.uint16] = (second & 0x7F).astype(np.uint16) << 7 | first & 0x7F
+    bits = (second & 0x7F).astype(np.uint16)
+    bits <<= 7
+    bits |= first & 0x7F
     return bits
 
 
