@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.tables import RESULTS, TABLES, results_of, table_of
+from benchmarks.tables import RESULTS, TABLES, Row, results_of, table_of
 
 _HEAD = """\
 # Benchmarks
@@ -102,13 +102,18 @@ def benchmarks_page() -> str:
     return "\n".join([_HEAD, *sections])
 
 
+def _rounds(results: Row) -> str:
+    """How often each was measured."""
+    in_sessions = f" in each of {results['sessions']} sessions" if "sessions" in results else ""
+    return f"{results['rounds']} rounds{in_sessions}"
+
+
 def _section(name: str) -> str:
     title, text = _SECTIONS[name]
     results = results_of(name)
     versions = ", ".join(f"{package} {version}" for package, version in results["versions"].items())
     facts = (
-        f"Run on {results['date'][:10]}: {results['cores']} cores, {results['rounds']} rounds, "
-        f"{versions}."
+        f"Run on {results['date'][:10]}: {results['cores']} cores, {_rounds(results)}, {versions}."
     )
     if name in _ONE_SESSION:
         settings = ", ".join(f"`{each}`" for each in results.get("conf", ()))

@@ -1,14 +1,17 @@
-"""One Spark session: Spark's own Kafka connector and pykafka on the same topics.
+"""Spark's own Kafka connector and pykafka on the same topics, in several Spark sessions.
 
     make bench-read             # a selection
     make bench-read BENCH=full  # every size of values and batches, every codec
 
-Both read the same rows into the `noop` sink in turns, in a session with the settings that help
+Both read the same rows into the `noop` sink in turns, in sessions with the settings that help
 sources in Python. The ceiling runs beside them: a Python data source that yields ready-made Arrow
-batches of the same columns and sizes. The table shows medians. Rounds alternate between the
-contenders because the load of the machine changes. Compare figures only within one run. Both
-connectors verify checksums. "No JVM" is pykafka on Sail, in a process of its own, which waits
-while the others work.
+batches of the same columns and sizes. "No JVM" is pykafka on Sail. The table shows medians. Rounds
+alternate between the contenders because the load of the machine changes. Compare figures only
+within one run. Both connectors verify checksums.
+
+Java compiles code by what ran before, and not alike in two processes: the same read takes up to
+twice as much CPU in one session as in another. So each round runs in several sessions, one after
+the other. Each is a process of its own, which waits while the others work.
 """
 
 from __future__ import annotations
@@ -20,19 +23,18 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.ceiling import Ceiling
-from benchmarks.processes import Processes, Run, jvm_of
-from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.processes import Processes, Run
+from benchmarks.report import RESULTS, broker, connector_jars, console, save
 from benchmarks.rounds import results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.session_process import Query
@@ -61,7 +63,7 @@ NO_JVM = "pykafka, no JVM"
 CONTENDERS = (*CONNECTORS, "ceiling", NO_JVM)
 LONG_SECONDS = 600
 # Java compiles the code of both connectors anew when records of another kind come.
-WARM_UP = 6
+WARM_UP = 4
 COLD_ROWS = 1_000
 COLD_ROUNDS = 3
 
@@ -79,7 +81,7 @@ class Workload(NamedTuple):
         codec: The compression of batches.
         headers: Whether records have two headers, which are read.
         columns: The columns to read, as a DDL schema; empty: all of them.
-        finish: The action on the rows.
+        counts: Whether rows are counted only.
         query: What differs in the query, for the name.
     """
 
@@ -88,7 +90,7 @@ class Workload(NamedTuple):
     codec: str = "none"
     headers: bool = False
     columns: str = ""
-    finish: Callable[[DataFrame], object] = into_noop
+    counts: bool = False
     query: str = ""
 
     @property
@@ -108,8 +110,8 @@ EVERY = [Workload(*each) for each in itertools.product(SIZES, ROWS, CODECS)]
 QUERIES = [
     Workload(headers=True, query="headers"),
     Workload(columns="offset long, value binary", query="offset, value"),
-    Workload(finish=DataFrame.count, query="count()"),
-    Workload(columns="offset long", finish=DataFrame.count, query="count() of offset"),
+    Workload(counts=True, query="count()"),
+    Workload(columns="offset long", counts=True, query="count() of offset"),
 ]
 QUICK = [
     *(Workload(batch_rows=rows, codec=codec) for rows in ROWS for codec in ("none", "lz4")),
@@ -135,104 +137,71 @@ def topic_of(servers: str, workload: Workload, factor: float) -> AbstractContext
     return filled_topic(servers, name, each, workload.codec, batch_rows=workload.batch_rows)
 
 
-def reader_of(spark: SparkSession, contender: str, topic: Topic) -> DataFrameReader:
-    name, options = CONNECTORS[contender]
-    reader = spark.read.format(name).options(**options)
-    return reader.option("kafka.bootstrap.servers", topic.servers).option("subscribe", topic.name)
-
-
-def rows_of_jvm(
-    spark: SparkSession, topic: Topic, workload: Workload, contender: str = "kafka"
-) -> DataFrame:
-    reader = reader_of(spark, contender, topic)
-    rows = reader.option("includeHeaders", workload.headers).load()
-    # Spark's connector takes no schema; Spark drops the other columns later.
-    names = [column.split()[0] for column in workload.columns.split(", ") if column]
-    return rows.select(*names) if names else rows
-
-
-def rows_of_pykafka(
-    spark: SparkSession, topic: Topic, workload: Workload, contender: str = "pykafka"
-) -> DataFrame:
-    reader = reader_of(spark, contender, topic)
-    return projected(reader, workload).load()
-
-
-def rows_of_ceiling(spark: SparkSession, topic: Topic, workload: Workload) -> DataFrame:
-    reader = spark.read.format("ceiling").option("rows", topic.rows)
-    reader = reader.option("partitions", PARTITIONS).option("valueBytes", workload.value_bytes)
-    return projected(reader, workload).load()
-
-
-def projected(reader: DataFrameReader, workload: Workload) -> DataFrameReader:
-    if workload.headers:
-        reader = reader.option("includeHeaders", "true")
-    return reader.schema(workload.columns) if workload.columns else reader
-
-
-READERS: dict[str, Callable[[SparkSession, Topic, Workload], DataFrame]] = {
-    "kafka": rows_of_jvm,
-    "kafka, tuned": partial(rows_of_jvm, contender="kafka, tuned"),
-    "pykafka": rows_of_pykafka,
-    "pykafka, 8 MB": partial(rows_of_pykafka, contender="pykafka, 8 MB"),
-    "ceiling": rows_of_ceiling,
-}
+def query_of(contender: str, topic: Topic, workload: Workload) -> Query:
+    """The read of a contender."""
+    columns, counts, headers = workload.columns, workload.counts, workload.headers
+    if contender == "ceiling":
+        facts = {"rows": topic.rows, "partitions": PARTITIONS, "valueBytes": workload.value_bytes}
+        name, options = contender, {fact: str(value) for fact, value in facts.items()}
+    else:
+        name, options = CONNECTORS["pykafka" if contender == NO_JVM else contender]
+    return Query(
+        name, topic.servers, topic.name, columns, headers=headers, counts=counts, options=options
+    )
 
 
 class Sessions(NamedTuple):
-    """Where the queries run: that of Spark, and one without a JVM."""
+    """A session of Spark, and one without a JVM."""
 
-    spark: SparkSession
+    spark: Session
     no_jvm: Session
 
-    def run(self, contender: str, topic: Topic, workload: Workload) -> None:
+    def of(self, contender: str) -> Session:
+        """The session where a contender runs."""
+        return self.no_jvm if contender == NO_JVM else self.spark
+
+    def timed(self, contender: str, query: Query, broker_pid: int) -> Run:
         """Run a query to its end."""
-        if contender == NO_JVM:
-            counts = workload.finish is DataFrame.count
-            self.no_jvm.run(_query(topic, workload)._replace(counts=counts))
-        else:
-            workload.finish(READERS[contender](self.spark, topic, workload))
+        session = self.of(contender)
+        processes = Processes(session.server, broker_pid, has_jvm=contender != NO_JVM)
+        return processes.timed(partial(session.run, query))
 
     def check_rows(self, topic: Topic, workload: Workload) -> None:
         """A contender that drops rows would be the fastest."""
-        counted = self.no_jvm.run(_query(topic, workload)._replace(counts=True))
-        counts = {NO_JVM: counted.count}
-        for contender, read in READERS.items():
-            counts[contender] = read(self.spark, topic, workload).count()
+        queries = {each: query_of(each, topic, workload) for each in CONTENDERS}
+        counts = {
+            each: self.of(each).run(query._replace(counts=True)).count
+            for each, query in queries.items()
+        }
         wrong = {name: count for name, count in counts.items() if count != topic.rows}
         if wrong:
             raise RuntimeError(f"not {topic.rows} rows of {workload.name}: {wrong}")
 
 
-def _query(topic: Topic, workload: Workload) -> Query:
-    return Query("pykafka", topic.servers, topic.name, workload.columns, headers=workload.headers)
-
-
 def measure(
-    sessions: Sessions,
+    sessions: Sequence[Sessions],
     cluster: KafkaCluster,
     workloads: list[Workload],
     options: argparse.Namespace,
 ) -> list[dict[str, object]]:
     """A row for each workload and contender."""
     results: list[dict[str, object]] = []
-    kafka = cluster.brokers[0].pid or 0
-    on_spark = Processes(jvm_of(sessions.spark), kafka)
-    processes = dict.fromkeys(CONTENDERS, on_spark) | {
-        NO_JVM: Processes(sessions.no_jvm.pid, kafka, has_jvm=False)
-    }
+    turns = [*itertools.product(range(WARM_UP + options.rounds), sessions)]
     with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("", total=len(workloads) * (WARM_UP + options.rounds))
+        bar = progress.add_task("", total=len(workloads) * len(turns))
         for workload in workloads:
             progress.update(bar, description=f"{workload.name}: filling the topic")
             with topic_of(cluster.bootstrap_servers, workload, options.factor) as topic:
-                sessions.check_rows(topic, workload)
+                sessions[0].check_rows(topic, workload)
+                queries = {each: query_of(each, topic, workload) for each in CONTENDERS}
                 runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
-                for number in range(WARM_UP + options.rounds):
+                for turn, (number, these) in enumerate(turns):
                     progress.update(bar, advance=1, description=workload.name)
-                    for contender in shuffled(CONTENDERS, number):
-                        query = partial(sessions.run, contender, topic, workload)
-                        runs[contender].append(processes[contender].timed(query))
+                    for contender in shuffled(CONTENDERS, turn):
+                        broker_pid = cluster.brokers[0].pid or 0
+                        run = these.timed(contender, queries[contender], broker_pid)
+                        if number >= WARM_UP:
+                            runs[contender].append(run)
             results += summary(workload, topic.rows, runs)
     return results
 
@@ -240,8 +209,9 @@ def measure(
 REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned", "to_ceiling": "ceiling"}
 
 
-def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[dict[str, object]]:
-    measured = {name: done[WARM_UP:] for name, done in runs.items()}
+def summary(
+    workload: Workload, rows: int, runs: Mapping[str, Sequence[Run]]
+) -> list[dict[str, object]]:
     facts = {
         "workload": workload.name,
         "value_bytes": workload.value_bytes,
@@ -249,7 +219,7 @@ def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[d
         "codec": workload.codec,
         "query": workload.query,
     }
-    return [facts | each for each in results_of(rows, measured, REFERENCES)]
+    return [facts | each for each in results_of(rows, runs, REFERENCES)]
 
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
@@ -306,7 +276,8 @@ def show(results: list[dict[str, Any]], cold: list[dict[str, object]]) -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--factor", type=float, default=1, help="of the numbers of rows")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sessions", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2, help="of each session")
     add_conf_argument(parser)
     names = [workload.name for workload in WORKLOADS]
     parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
@@ -321,16 +292,20 @@ def main() -> None:
     workloads = [each for each in WORKLOADS if each.name in options.workload]
     with broker() as cluster:
         cold = measure_cold(cluster.bootstrap_servers, jars) if options.cold else []
-        with (
-            session(jars, Ceiling, conf_of(options)) as spark,
-            closing(Session("pysail")) as no_jvm,
-        ):
-            results = measure(Sessions(spark, no_jvm), cluster, workloads, options)
+        with ExitStack() as stack:
+            no_jvm = stack.enter_context(closing(Session("pysail")))
+            conf = conf_of(options)
+            sessions = [
+                Sessions(stack.enter_context(closing(Session("pyspark", conf))), no_jvm)
+                for _ in range(options.sessions)
+            ]
+            results = measure(sessions, cluster, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
     settings = {
         "contenders": CONNECTORS,
         "factor": options.factor,
+        "sessions": options.sessions,
         "rounds": options.rounds,
         "conf": options.conf,
     }

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.session_process import Query, Ran
+from benchmarks.session_process import Query, Ran, Ready
 from tests.jvm_connector import PYSPARK
 
 ROOT = Path(__file__).parents[1]
@@ -25,8 +25,8 @@ class Session:
         conf: The settings of a session of Spark; those of all benchmarks unless given.
 
     Attributes:
-        pid: Its id.
         version: The version of Spark or of Sail in it.
+        server: The process of its JVM; of one without a JVM, its own.
     """
 
     def __init__(self, kind: str, conf: Mapping[str, str] | None = None) -> None:
@@ -41,8 +41,7 @@ class Session:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self.pid = self._process.pid
-        self.version = str(self._response())
+        self.version, self.server = Ready(*self._response())
 
     def run(self, query: Query) -> Ran:
         """Run a query to its end."""
