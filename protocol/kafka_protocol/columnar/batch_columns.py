@@ -125,7 +125,8 @@ def _take(
         return None
     if check_crcs and not _crcs_match(records, starts, stops, wire["crc"]):
         return None
-    begins, wanted = starts + HEADER_BYTES, is_new & ~headers.is_control
+    begins = starts + HEADER_BYTES
+    wanted = is_new & ~headers.is_control
     if not wanted.all():
         headers, begins, stops = headers.where(wanted), begins[wanted], stops[wanted]
     return TakenBatches(
