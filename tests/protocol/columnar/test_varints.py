@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_protocol import primitives
@@ -20,6 +20,10 @@ from kafka_protocol.errors import DecodeError
 from kafka_protocol.primitives import Out
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
+# All with as many bits at the most: each number of bytes has code of its own.
+NUMBERS = st.integers(0, 63).flatmap(
+    lambda bits: st.lists(st.integers(-(2**bits), 2**bits - 1), min_size=1, max_size=50)
+)
 ROWS = st.lists(st.tuples(INT64, INT64), min_size=1, max_size=50)
 
 
@@ -41,7 +45,8 @@ def test_write_equals_the_reference(rows: list[tuple[int, int]]) -> None:
     assert np.diff(offsets).tolist() == [len(row) for row in expected]
 
 
-@given(values=st.lists(INT64, min_size=1, max_size=50))
+@example(values=[2**bits for bits in range(63)])
+@given(values=NUMBERS)
 def test_read_equals_the_reference(values: list[int]) -> None:
     encoded = reference(values)
     sizes = np.array([len(e) for e in encoded], dtype=np.int64)
