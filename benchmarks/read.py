@@ -150,8 +150,8 @@ def query_of(contender: str, topic: Topic, workload: Workload) -> Query:
     )
 
 
-class Sessions(NamedTuple):
-    """A session of Spark, and one without a JVM."""
+class SessionPair(NamedTuple):
+    """A session of Spark, and the one without a JVM."""
 
     spark: Session
     no_jvm: Session
@@ -179,27 +179,27 @@ class Sessions(NamedTuple):
 
 
 def measure(
-    sessions: Sequence[Sessions],
+    pairs: Sequence[SessionPair],
     cluster: KafkaCluster,
     workloads: list[Workload],
     options: argparse.Namespace,
 ) -> list[dict[str, object]]:
     """A row for each workload and contender."""
     results: list[dict[str, object]] = []
-    turns = [*itertools.product(range(WARM_UP + options.rounds), sessions)]
+    turns = [*itertools.product(range(WARM_UP + options.rounds), pairs)]
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("", total=len(workloads) * len(turns))
         for workload in workloads:
             progress.update(bar, description=f"{workload.name}: filling the topic")
             with topic_of(cluster.bootstrap_servers, workload, options.factor) as topic:
-                sessions[0].check_rows(topic, workload)
+                pairs[0].check_rows(topic, workload)
                 queries = {each: query_of(each, topic, workload) for each in CONTENDERS}
                 runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
-                for turn, (number, these) in enumerate(turns):
+                for turn, (number, pair) in enumerate(turns):
                     progress.update(bar, advance=1, description=workload.name)
                     for contender in shuffled(CONTENDERS, turn):
                         broker_pid = cluster.brokers[0].pid or 0
-                        run = these.timed(contender, queries[contender], broker_pid)
+                        run = pair.timed(contender, queries[contender], broker_pid)
                         if number >= WARM_UP:
                             runs[contender].append(run)
             results += summary(workload, topic.rows, runs)
@@ -295,11 +295,11 @@ def main() -> None:
         with ExitStack() as stack:
             no_jvm = stack.enter_context(closing(Session("pysail")))
             conf = conf_of(options)
-            sessions = [
-                Sessions(stack.enter_context(closing(Session("pyspark", conf))), no_jvm)
+            pairs = [
+                SessionPair(stack.enter_context(closing(Session("pyspark", conf))), no_jvm)
                 for _ in range(options.sessions)
             ]
-            results = measure(sessions, cluster, workloads, options)
+            results = measure(pairs, cluster, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
     settings = {
