@@ -29,7 +29,8 @@ allows. **CPU** is the CPU time of all processes, including the broker.
 _SECTIONS: Final = {
     "read": (
         "Batch reads",
-        "`make bench-read` reads four partitions into the `noop` sink.",
+        "`make bench-read` reads four partitions into the `noop` sink, in several sessions, as "
+        "Java compiles the same code differently in each.",
     ),
     "settings": (
         "Settings of the session",
