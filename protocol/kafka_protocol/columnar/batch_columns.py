@@ -105,7 +105,7 @@ def _take(
     if bounds is None:
         return None
     starts, stops = bounds[:-1], bounds[1:]
-    wire = _wire_headers(records, starts)
+    wire = at_each_byte(records, WIRE_TYPE)[starts]
     next_offset = wire["base_offset"].astype(np.int64) + wire["last_offset_delta"] + 1
     # Batches behind the range can be newer than the high watermark of the response.
     is_last = next_offset >= rest.until_offset
@@ -163,12 +163,6 @@ def _boundaries(records: memoryview, min_batches: int) -> Longs | None:
     except CorruptRecordError:
         return None
     return whole if is_cut_short else None
-
-
-def _wire_headers(records: memoryview, starts: Longs) -> npt.NDArray[Any]:
-    """The headers that begin at these positions."""
-    headers: npt.NDArray[Any] = at_each_byte(records, WIRE_TYPE)[starts]
-    return headers
 
 
 def _is_plain(
