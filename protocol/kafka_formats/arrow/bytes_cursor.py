@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_protocol.columnar.rows import at_each_byte
-from kafka_protocol.columnar.varints import read_second_bytes, two_bytes, unzigzagged
+from kafka_protocol.columnar.varints import read_two_bytes, skip_two_bytes, unzigzagged
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
@@ -93,14 +93,7 @@ class Cursor:
 
     def _bits(self, max_bytes: int) -> npt.NDArray[Any]:
         """The bits of a varint of each slot: unsigned numbers, no wider than is needed."""
-        first: Bytes = self.data.take(self.at, mode="clip")
-        self.at = self.at + 1
-        more = first >= 0x80
-        if not more.any():
-            return first
-        second = read_second_bytes(self.data, self.at, more)
-        bits = two_bytes(first, second)
-        slots = np.flatnonzero(second >= 0x80)
+        bits, self.at, slots = read_two_bytes(self.data, self.at)
         return self._whole(bits, slots, max_bytes) if slots.size else bits
 
     def _whole(self, bits: npt.NDArray[np.uint16], slots: Longs, max_bytes: int) -> Words:
@@ -123,11 +116,7 @@ class Cursor:
 
     def skip_longs(self, max_bytes: int = MAX_LONG_BYTES) -> None:
         """Skip a varint of each slot."""
-        more = self.data.take(self.at, mode="clip") >= 0x80
-        self.at = self.at + 1
-        if not more.any():
-            return
-        slots = np.flatnonzero(read_second_bytes(self.data, self.at, more) >= 0x80)
+        self.at, slots = skip_two_bytes(self.data, self.at)
         if slots.size:
             slots = self._after(slots, self._rest_of_varints(slots), max_bytes)
         for _ in range(max_bytes - 2):

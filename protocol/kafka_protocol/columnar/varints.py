@@ -31,17 +31,10 @@ def read_varints(
     Raises:
         DecodeError: A varint is longer than `max_bytes`.
     """
-    byte = data.take(positions, mode="clip")
-    after = positions + 1
-    more = byte >= 0x80
-    if not more.any():
-        return unzigzagged(byte), after
-    second = read_second_bytes(data, after, more)
-    raw = two_bytes(byte, second)
-    rows = np.flatnonzero(second >= 0x80)
+    bits, after, rows = read_two_bytes(data, positions)
     if not rows.size:
-        return unzigzagged(raw), after
-    raw = raw.astype(np.uint64)
+        return unzigzagged(bits), after
+    raw = bits.astype(np.uint64)
     # Each round reads one more byte of the rows whose last byte had the continuation bit.
     shift = 14
     while rows.size:
@@ -61,11 +54,7 @@ def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTE
     Raises:
         DecodeError: A varint is longer than `max_bytes`.
     """
-    after = positions + 1
-    more = data.take(positions, mode="clip") >= 0x80
-    if not more.any():
-        return after
-    rows = np.flatnonzero(read_second_bytes(data, after, more) >= 0x80)
+    after, rows = skip_two_bytes(data, positions)
     for _ in range(max_bytes - 2):
         if not rows.size:
             return after
@@ -77,20 +66,40 @@ def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTE
     return after
 
 
-def read_second_bytes(data: Bytes, after: Longs, more: Bools) -> Bytes:
+def read_two_bytes(data: Bytes, positions: Longs) -> tuple[npt.NDArray[Any], Longs, Longs]:
+    """The first two bytes of the varint at each position, or its only one.
+
+    Returns:
+        The bits, of an unsigned type no wider than they need; the positions after the bytes; and
+        the rows whose varint is longer.
+    """
+    first = data.take(positions, mode="clip")
+    after = positions + 1
+    more = first >= 0x80
+    if not more.any():
+        return first, after, _NO_ROWS
+    second = _second_bytes(data, after, more)
+    bits = (second & 0x7F).astype(np.uint16)
+    bits <<= 7
+    bits |= first & 0x7F
+    return bits, after, np.flatnonzero(second >= 0x80)
+
+
+def skip_two_bytes(data: Bytes, positions: Longs) -> tuple[Longs, Longs]:
+    """The positions and the rows that `read_two_bytes` would return."""
+    after = positions + 1
+    more = data.take(positions, mode="clip") >= 0x80
+    if not more.any():
+        return after, _NO_ROWS
+    return after, np.flatnonzero(_second_bytes(data, after, more) >= 0x80)
+
+
+def _second_bytes(data: Bytes, after: Longs, more: Bools) -> Bytes:
     """The second bytes of varints, 0 where no `more` follow; moves the positions behind them."""
     second: Bytes = data.take(after, mode="clip")
     second *= more
     after += more
     return second
-
-
-def two_bytes(first: Bytes, second: Bytes) -> npt.NDArray[np.uint16]:
-    """The bits of varints of one or two bytes."""
-    bits = (second & 0x7F).astype(np.uint16)
-    bits <<= 7
-    bits |= first & 0x7F
-    return bits
 
 
 def unzigzagged(bits: npt.NDArray[Any]) -> Longs:
@@ -100,6 +109,7 @@ def unzigzagged(bits: npt.NDArray[Any]) -> Longs:
     return numbers.astype(np.int64, copy=False)
 
 
+_NO_ROWS: Final[Longs] = np.empty(0, dtype=np.int64)
 _SIGNED: Final = {1: np.int8, 2: np.int16, 8: np.int64}
 
 
