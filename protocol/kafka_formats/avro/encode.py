@@ -39,8 +39,8 @@ from kafka_formats.payload.decimals import (
     size_of,
     with_scale,
 )
+from kafka_protocol.columnar.joining import Field, join_fields
 from kafka_protocol.columnar.slices import lengths, varint_array
-from kafka_protocol.columnar.writing import Field, join_fields
 
 Longs = npt.NDArray[np.int64]
 

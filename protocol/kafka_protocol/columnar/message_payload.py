@@ -15,15 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.joining import Field, JoinedRecords, join_fields
 from kafka_protocol.columnar.slices import lengths
 from kafka_protocol.columnar.varints import Bytes, Longs
-from kafka_protocol.columnar.writing import (
-    Encoder,
-    Field,
-    JoinedRecords,
-    RecordColumns,
-    join_fields,
-)
+from kafka_protocol.columnar.writing import Encoder, RecordColumns
 from kafka_protocol.errors import EncodeError
 from kafka_protocol.records.compression import Compression, CompressionCodec
 from kafka_protocol.records.message import wrap_messages

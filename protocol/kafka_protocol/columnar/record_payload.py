@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_protocol.columnar.headers import encode_headers
+from kafka_protocol.columnar.joining import Field, join_fields
 from kafka_protocol.columnar.slices import lengths, varint_array
 from kafka_protocol.columnar.varints import Longs, varint_sizes
-from kafka_protocol.columnar.writing import Encoder, Field, RecordColumns, join_fields
+from kafka_protocol.columnar.writing import Encoder, RecordColumns
 from kafka_protocol.records.batch import BatchContents
 from kafka_protocol.records.compression import Compression, compress
 

@@ -10,12 +10,9 @@ import pyarrow.compute as pc
 
 from kafka_protocol.columnar.arrow_memory import bits_of
 from kafka_protocol.columnar.varints import Bools, Longs, write_varints
+from kafka_protocol.columnar.views import HAS_VIEWS, copied, views_of
 from kafka_protocol.records.compression import Buffer
 
-# Arrow reads views of binary values since pyarrow 19; it keeps up to 12 bytes in the view itself.
-_HAS_VIEWS: Final = int(pa.__version__.split(".")[0]) >= 19
-_VIEW: Final = np.dtype([("length", "<i4"), ("start", "V4"), ("buffer", "<i4"), ("offset", "<i4")])
-_INLINE_BYTES: Final = 12
 # From this mean length on, views are faster.
 _MIN_VIEW_BYTES: Final = 64
 
@@ -27,23 +24,15 @@ def take_slices(data: Buffer, start: Longs, length: Longs) -> pa.Array:
     """
     sizes = np.maximum(length, 0)
     is_large = sizes.sum() >= _MIN_VIEW_BYTES * len(sizes)
-    take = _copy_views if is_large and _HAS_VIEWS else _filter_gaps
+    take = _copy_views if is_large and HAS_VIEWS else _filter_gaps
     return take(data, start, sizes, length < 0)
 
 
 def _copy_views(data: Buffer, start: Longs, sizes: Longs, is_null: Bools) -> pa.Array:
     """The slices, copied once into memory of the right size."""
-    views = np.zeros(len(start), _VIEW)
-    views["length"], views["offset"] = sizes, start
-    short = np.flatnonzero((sizes > 0) & (sizes <= _INLINE_BYTES))
-    if short.size:
-        at = start[short, np.newaxis] + np.arange(_INLINE_BYTES)
-        inline = views.view(np.uint8).reshape(-1, _VIEW.itemsize)[:, -_INLINE_BYTES:]
-        inline[short] = np.frombuffer(data, np.uint8).take(at, mode="clip")
     # Arrow may use the same bits in the result, so they must be in its memory.
     valid = bits_of(~is_null) if is_null.any() else None
-    buffers = [valid, pa.py_buffer(views), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.binary_view(), len(start), buffers).cast(pa.binary())
+    return copied(views_of(data, start, sizes), [data], valid)
 
 
 def _filter_gaps(data: Buffer, start: Longs, sizes: Longs, is_null: Bools) -> pa.Array:

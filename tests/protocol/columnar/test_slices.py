@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kafka_protocol.columnar import slices
 from kafka_protocol.columnar.slices import take_slices
+from kafka_protocol.columnar.views import HAS_VIEWS
 from tests.arrow_owners import borrowed_bytes
 
 # What Arrow keeps in a view, and one more.
@@ -22,7 +23,7 @@ PIECES = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.just(-1), st.sampled
 WAYS = [
     pytest.param(
         "_copy_views",
-        marks=pytest.mark.skipif(not slices._HAS_VIEWS, reason="pyarrow 18 makes no views"),
+        marks=pytest.mark.skipif(not HAS_VIEWS, reason="pyarrow 18 makes no views"),
     ),
     "_filter_gaps",
 ]
