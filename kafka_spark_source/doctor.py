@@ -92,8 +92,9 @@ def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
     ClientConfig.from_options(client)
     driver = _examine("driver", client, job)
     executors = _executors(spark, client, job)
+    costs = _costs(spark) | (_costs_of_writes(spark) if _is_write(given) else {})
     places = [
-        _with_more(driver, _settings(spark, writes=_is_write(given))),
+        _with_more(driver, _settings(costs)),
         *(_with_more(each, _differences(driver, each)) for each in executors),
     ]
     return Report(tuple(places), masked(client))
@@ -157,29 +158,34 @@ def _with_more(place: Place, more: list[Finding]) -> Place:
     return place._replace(findings=(*more, *place.findings))
 
 
-def _settings(spark: SparkSession, *, writes: bool) -> list[Finding]:
-    """Settings of the session that cost a read, or a write."""
+def _costs(spark: SparkSession) -> dict[str, tuple[bool, str]]:
+    """Settings of the session, whether what they have costs something, and what to set."""
     sides = [f"spark.{side}.extraJavaOptions" for side in ("executor", "driver")]
     has_flags = any(_ARROW_FLAGS[0] in (spark.conf.get(side, "") or "") for side in sides)
     has_sockets = spark.conf.get(UNIX_SOCKETS, "false") == "true"
     is_small = spark.conf.get(_BUFFER_SIZE, _DEFAULT_BUFFER_SIZE) == _DEFAULT_BUFFER_SIZE
-    is_large = spark.conf.get(_ARROW_BATCH, _DEFAULT_ARROW_BATCH) == _DEFAULT_ARROW_BATCH
-    costs = {
+    return {
         UNIX_SOCKETS: (
             has_unix_sockets(spark.version) and not has_sockets,
             "it is off: set it to true, and rows of 10 kB take 10 % less CPU",
         ),
         _BUFFER_SIZE: (is_small, "with 1048576 rows of 1 kB are read 10 % faster"),
-        _ARROW_BATCH: (
-            writes and is_large,
-            "with 4m rows of 10 kB are written up to 1.3 times as fast, and take less memory",
-        ),
         sides[0]: (
             not has_flags,
             f"with {' '.join(_ARROW_FLAGS)} rows of 1 kB are read 5 % faster; with a local master "
             f"it is {sides[1]}",
         ),
     }
+
+
+def _costs_of_writes(spark: SparkSession) -> dict[str, tuple[bool, str]]:
+    """The same of settings that change only writes."""
+    is_large = spark.conf.get(_ARROW_BATCH, _DEFAULT_ARROW_BATCH) == _DEFAULT_ARROW_BATCH
+    detail = "with 4m rows of 10 kB are written up to 1.3 times as fast, and take less memory"
+    return {_ARROW_BATCH: (is_large, detail)}
+
+
+def _settings(costs: Mapping[str, tuple[bool, str]]) -> list[Finding]:
     return [
         Finding("setting", name, Result.COSTLY, detail)
         for name, (is_costly, detail) in costs.items()

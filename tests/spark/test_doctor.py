@@ -113,7 +113,7 @@ def test_one_task_of_an_executor_is_the_first(
 )
 def test_settings_that_cost(release: str, conf: dict[str, str], named: list[str]) -> None:
     session: Any = SimpleNamespace(version=release, conf=conf)
-    found = doctor._settings(session, writes=False)
+    found = doctor._settings(doctor._costs(session))
     assert [each.subject for each in found] == named
     assert {each.result for each in found} <= {Result.COSTLY}
 
@@ -122,8 +122,9 @@ def test_settings_that_cost(release: str, conf: dict[str, str], named: list[str]
 def test_large_arrow_batches_cost_a_write(size: str | None, is_named: bool) -> None:
     name = "spark.sql.execution.arrow.maxBytesPerBatch"
     session: Any = SimpleNamespace(version="4.2.0", conf={} if size is None else {name: size})
-    reads, writes = (doctor._settings(session, writes=each) for each in (False, True))
-    assert [each.subject for each in writes if each not in reads] == [name] * is_named
+    found = doctor._settings(doctor._costs_of_writes(session))
+    assert [each.subject for each in found] == [name] * is_named
+    assert name not in doctor._costs(session)
 
 
 def test_an_archive_without_bytecode_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
