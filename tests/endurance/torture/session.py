@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests import poison
 from tests.own_process import all_processes, command_of, descendants_of
-from tests.spark_session import run_session
+from tests.spark_session import SPARK_ERRORS, run_session
 
 # A task may lose its worker so often.
 _ATTEMPTS = 8
@@ -32,7 +32,18 @@ def session(unix_sockets: bool) -> Iterator[SparkSession]:
     """
     os.environ.update(poison.ENVIRONMENT)
     sockets = {"spark_python_unix_domain_socket_enabled": str(unix_sockets).lower()}
-    yield from run_session("torture", **_SETTINGS, **sockets)
+    for spark in run_session("torture", **_SETTINGS, **sockets):
+        _find_data_sources(spark)
+        yield spark
+
+
+def _find_data_sources(spark: SparkSession) -> None:
+    """Spark looks for data sources once in a session: it knows none if that process is killed."""
+    try:
+        spark.read.format("pykafka").load()
+    except SPARK_ERRORS as error:  # found, it lacks an option
+        if "DATA_SOURCE_NOT_FOUND" in str(error):
+            raise
 
 
 def workers() -> list[int]:
