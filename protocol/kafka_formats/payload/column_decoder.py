@@ -15,6 +15,7 @@ from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.columns import ColumnFormat, decode_column
 from kafka_formats.schema_ids.framings import FRAMES
+from kafka_protocol.columnar.views import check_binary_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,10 @@ class ColumnDecoder:
         """Decode payloads: binary of any kind, null for null.
 
         Raises:
+            ArrowInvalid: The payloads have more than 2 GiB.
             MalformedRecordError: A payload is broken, and the mode is FAILFAST.
         """
+        check_binary_size(payloads)
         payloads = payloads.cast(pa.binary())
         frames = FRAMES[self.format.framing](payloads, None, "")
         decoded = decode_column(payloads, frames, self.format.decoder_of, self.format.type)

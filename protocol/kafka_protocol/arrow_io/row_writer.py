@@ -100,7 +100,7 @@ def chunks_of(batches: Iterable[pa.RecordBatch], max_bytes: int) -> Iterator[pa.
     gathered: list[pa.RecordBatch] = []
     gathered_bytes = 0
     for batch in batches:
-        for piece in _pieces(batch, max_bytes):
+        for piece in sliced(batch, batch.nbytes, max_bytes):
             if gathered and gathered_bytes + piece.nbytes > max_bytes:
                 yield pa.Table.from_batches(gathered)
                 gathered, gathered_bytes = [], 0
@@ -110,13 +110,13 @@ def chunks_of(batches: Iterable[pa.RecordBatch], max_bytes: int) -> Iterator[pa.
         yield pa.Table.from_batches(gathered)
 
 
-def _pieces(batch: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:
-    """A batch, or slices of it with the same number of rows each.
+def sliced(batch: pa.RecordBatch, size: int, max_bytes: int) -> Iterator[pa.RecordBatch]:
+    """A batch of `size` bytes, or slices of it with the same number of rows each.
 
     A batch is not cut below twice the size, such as Spark's 10,000 rows of 1 kB: larger batches for
     each partition take less time.
     """
-    count = max(1, batch.nbytes // max_bytes)
+    count = max(1, size // max_bytes)
     step = max(1, -(-batch.num_rows // count))
     for start in range(0, batch.num_rows, step):
         yield batch.slice(start, step)

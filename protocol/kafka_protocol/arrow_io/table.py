@@ -16,12 +16,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.arrow_io.row_writer import RowWriter
+from kafka_protocol.arrow_io.row_writer import CHUNK_BYTES, RowWriter, sliced
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.views import check_binary_size, is_view, shown_bytes
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import parse_partitioner
 
@@ -87,7 +88,7 @@ def write_table(
     config = ClientConfig.from_options(options)
     batches, schema = _stream(data)
     writer = RowWriter(_columns(schema, topic), topic, chosen, config)
-    rows = (_converted(batch) for batch in batches)
+    rows = (_converted(piece) for batch in batches for piece in _pieces(batch))
     with closing(Cluster(config)) as cluster:
         producer = Producer(cluster)
         try:
@@ -134,6 +135,15 @@ def _columns(schema: pa.Schema, topic: str | None) -> SinkColumns:
     return SinkColumns(index["value"], *map(index.get, _OTHERS))
 
 
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Slices of some MB: one array of a data frame may have more than a binary array can have."""
+    return sliced(batch, sum(map(_size, batch.columns)), CHUNK_BYTES)
+
+
+def _size(values: pa.Array) -> int:
+    return shown_bytes(values) if is_view(values.type) else int(values.nbytes)
+
+
 def _converted(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The columns to write, with their types, in the order of `_TYPES`.
 
@@ -160,6 +170,7 @@ def _column(name: str, values: pa.Array) -> pa.Array:
         if pa.types.is_dictionary(values.type):
             # Arrow cannot convert categories whose values are views.
             return values.dictionary.cast(options=_CASTS[name]).take(values.indices)
+        check_binary_size(values)
         return values.cast(options=_CASTS[name])
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise KafkaConfigError(f"column {name!r} cannot be {_TYPES[name]}: {error}") from error

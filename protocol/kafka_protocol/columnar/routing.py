@@ -20,6 +20,7 @@ from kafka_protocol.columnar.grouping import grouped
 from kafka_protocol.columnar.partitioning import Partitions, RowsToPartition, TaskPartitioner, Topic
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.columnar.slices import combined
+from kafka_protocol.columnar.views import check_binary_size
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -94,7 +95,10 @@ def _column(table: pa.Table, index: int | None) -> pa.Array | None:
 def _binary(table: pa.Table, index: int | None) -> pa.Array | pa.ChunkedArray:
     if index is None:
         return pa.nulls(table.num_rows, pa.binary())
-    return table.column(index).cast(pa.binary())
+    column = table.column(index)
+    for array in column.chunks:
+        check_binary_size(array)
+    return column.cast(pa.binary())
 
 
 def _topics(

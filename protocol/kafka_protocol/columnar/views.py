@@ -24,11 +24,12 @@ LENGTH, _BUFFER, _OFFSET = 0, 2, 3
 NUMBERS: Final = 4
 # So many bytes or fewer are in the view itself, after their length.
 _INLINE_BYTES: Final = 12
+_MAX_BINARY_BYTES: Final = 2**31 - 1
 
 
 def views_of(
     data: Buffer, start: npt.NDArray[Any], sizes: npt.NDArray[Any], buffer: int = 0
-) -> npt.NDArray[Any]:
+) -> npt.NDArray[np.int32]:
     """Views of the slices `data[start:start + size]`, where `data` is the buffer of this number.
 
     The shape is `(slices, NUMBERS)`.
@@ -44,8 +45,44 @@ def views_of(
 
 
 def copied(
-    views: npt.NDArray[Any], buffers: Sequence[Buffer], valid: pa.Buffer | None = None
+    views: npt.NDArray[np.int32], buffers: Sequence[Buffer], valid: pa.Buffer | None = None
 ) -> pa.Array:
-    """A binary array of what the views show. `valid`: a bit for each, 0 for null."""
+    """A binary array of what the views show. `valid`: a bit for each, 0 for null.
+
+    Raises:
+        ArrowInvalid: They show more than a binary array can have.
+    """
+    _check_size(int(views[:, LENGTH].sum(dtype=np.int64)))
     all_buffers = [valid, pa.py_buffer(views), *map(pa.py_buffer, buffers)]
     return pa.Array.from_buffers(pa.binary_view(), len(views), all_buffers).cast(pa.binary())
+
+
+def check_binary_size(values: pa.Array) -> None:
+    """Check that a cast to a binary array, or one of text, can hold the values.
+
+    Raises:
+        ArrowInvalid: They are views of more than 2 GiB, which Arrow's cast does not notice.
+    """
+    if is_view(values.type):
+        _check_size(shown_bytes(values))
+
+
+def is_view(kind: pa.DataType) -> bool:
+    """Whether arrays of the type are views of text or bytes."""
+    return bool(pa.types.is_binary_view(kind) or pa.types.is_string_view(kind))
+
+
+def shown_bytes(values: pa.Array) -> int:
+    """The size of all values of an array of views, which may share their bytes."""
+    if not len(values):
+        return 0
+    views = np.frombuffer(values.buffers()[1], np.int32).reshape(-1, NUMBERS)
+    sizes = views[values.offset : values.offset + len(values), LENGTH]
+    if values.null_count:
+        sizes = sizes[values.is_valid().to_numpy(zero_copy_only=False)]
+    return int(sizes.sum(dtype=np.int64))
+
+
+def _check_size(size: int) -> None:
+    if size > _MAX_BINARY_BYTES:
+        raise pa.ArrowInvalid(f"{size} bytes do not fit in a binary array of up to 2 GiB")

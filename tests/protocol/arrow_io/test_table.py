@@ -12,13 +12,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from kafka_protocol.arrow_io import table
+from kafka_protocol.arrow_io.row_writer import CHUNK_BYTES
 from kafka_protocol.arrow_io.table import write_table
+from kafka_protocol.columnar.views import HAS_VIEWS
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import Header, Record, decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.cluster import ScriptedCluster
+from tests.protocol.columnar.test_views import large_views
 
 PARTITIONS = 3
 DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)
@@ -126,6 +130,28 @@ def test_progress(cluster: ScriptedCluster, options: dict[str, str]) -> None:
     seen: list[int] = []
     write_table(table.to_batches(max_chunksize=4), options, topic="t", progress=seen.append)
     assert seen == [4, 8, 10]
+
+
+def test_a_data_frame_is_converted_in_pieces(
+    cluster: ScriptedCluster, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One array of Polars may have more text than Arrow's arrays of bytes can have."""
+    monkeypatch.setattr(table, "CHUNK_BYTES", 200)
+    texts = [f"a text that is not in its view {n}" for n in range(100)]
+    data, seen = pl.DataFrame({"value": texts}, schema={"value": pl.String}), list[int]()
+    write_table(data.with_columns(partition=1), options, topic="t", progress=seen.append)
+    assert [each.value for each in records_in(cluster, 1)] == [each.encode() for each in texts]
+    assert len(seen) > 10
+
+
+@pytest.mark.skipif(not HAS_VIEWS, reason="pyarrow 18 makes no views")
+def test_views_that_share_bytes_count_as_many_times() -> None:
+    batch = pa.record_batch([large_views(pa.string_view())], names=["value"])
+    pieces = [*table._pieces(batch)]
+    assert sum(piece.num_rows for piece in pieces) == batch.num_rows
+    assert max(table._size(piece.column(0)) for piece in pieces) <= 2 * CHUNK_BYTES
+    with pytest.raises(KafkaConfigError, match="'value' cannot be binary: 2147483648 bytes"):
+        table._column("value", batch.column(0))
 
 
 @pytest.mark.parametrize(
