@@ -10,10 +10,12 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
+from pathlib import Path
 
 from kafka_spark_source.testing import probe
 from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.ports import HOST, HeldPorts
+from kafka_spark_source.testing.waiting import Deadline
 
 COMMAND = [
     sys.executable,
@@ -94,9 +96,22 @@ class Terminal:
         return self._process.returncode
 
     def interrupt(self) -> int:
-        """As Ctrl-C; returns the exit code."""
+        """As Ctrl-C once the command waits; returns the exit code.
+
+        Python looks for signals before a call of the system. One that comes between that look and
+        the call is noticed when the call returns: at a prompt, after the next line.
+        """
+        assert Deadline(COMMAND_SECONDS).wait_for(self._waits), self.text
         self._process.send_signal(signal.SIGINT)
         return self.read_to_end()
+
+    def _waits(self) -> bool:
+        """Whether its main thread sleeps in the kernel, and not for another thread; or it ended."""
+        proc = Path(f"/proc/{self._process.pid}")
+        if self._process.poll() is not None or not proc.exists():  # as without Linux
+            return True
+        state = (proc / "stat").read_text().rpartition(") ")[2][0]
+        return state == "S" and "futex" not in (proc / "wchan").read_text()
 
     def _read(self, seconds: float) -> bool:
         is_ready, _, _ = select.select([self._fd], [], [], seconds)
