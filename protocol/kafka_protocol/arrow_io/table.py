@@ -141,6 +141,8 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _size(values: pa.Array) -> int:
+    if pa.types.is_dictionary(values.type):
+        values = values.indices  # each slice has all categories, and converts them
     return shown_bytes(values) if is_view(values.type) else int(values.nbytes)
 
 
@@ -169,11 +171,15 @@ def _column(name: str, values: pa.Array) -> pa.Array:
     try:
         if pa.types.is_dictionary(values.type):
             # Arrow cannot convert categories whose values are views.
-            return values.dictionary.cast(options=_CASTS[name]).take(values.indices)
-        check_binary_size(values)
-        return values.cast(options=_CASTS[name])
+            return _cast(name, values.dictionary).take(values.indices)
+        return _cast(name, values)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise KafkaConfigError(f"column {name!r} cannot be {_TYPES[name]}: {error}") from error
+
+
+def _cast(name: str, values: pa.Array) -> pa.Array:
+    check_binary_size(values)
+    return values.cast(options=_CASTS[name])
 
 
 def _is_text_or_bytes(kind: pa.DataType) -> bool:

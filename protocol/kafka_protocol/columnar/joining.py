@@ -42,14 +42,13 @@ def join_fields(count: int, fields: Sequence[Field]) -> JoinedRecords:
     C++ copies all bytes twice, but those of large fields once.
     """
     large = [*map(_is_large, fields)]
-    if not count or not any(large):
-        return _join_picked(count, fields)
-    runs = [_run(field, count) for field in fields]
-    if None not in runs:
-        return _join_runs(runs)
-    if not HAS_VIEWS or all(large):
-        return _join_picked(count, fields)
-    return _join_around(count, fields, np.array(large))
+    if count and any(large):
+        runs = [_run(field, count) for field in fields]
+        if None not in runs:
+            return _join_runs(runs)
+        if HAS_VIEWS and not all(large):
+            return _join_around(count, fields, np.array(large))
+    return _joined(_picked(count, fields), len(fields))
 
 
 def _is_large(field: Field) -> bool:
@@ -105,10 +104,6 @@ def _views(column: pa.Array | pa.ChunkedArray, buffers: list[pa.Buffer]) -> npt.
         views.append(views_of(data, offsets[:-1], sizes, len(buffers)))
         buffers.append(data)
     return np.concatenate(views)
-
-
-def _join_picked(count: int, fields: Sequence[Field]) -> JoinedRecords:
-    return _joined(_picked(count, fields), len(fields))
 
 
 def _picked(count: int, fields: Sequence[Field]) -> pa.Array:

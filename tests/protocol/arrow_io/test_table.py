@@ -144,14 +144,24 @@ def test_a_data_frame_is_converted_in_pieces(
     assert len(seen) > 10
 
 
+def test_many_categories_do_not_make_small_pieces() -> None:
+    categories = pa.array([b"a" * CHUNK_BYTES, b"b" * CHUNK_BYTES, b"c" * CHUNK_BYTES])
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), categories)
+    batch = pa.record_batch([values], names=["value"])
+    assert [piece.num_rows for piece in table._pieces(batch)] == [4]
+
+
 @pytest.mark.skipif(not HAS_VIEWS, reason="pyarrow 18 makes no views")
 def test_views_that_share_bytes_count_as_many_times() -> None:
     batch = pa.record_batch([large_views(pa.string_view())], names=["value"])
     pieces = [*table._pieces(batch)]
     assert sum(piece.num_rows for piece in pieces) == batch.num_rows
     assert max(table._size(piece.column(0)) for piece in pieces) <= 2 * CHUNK_BYTES
-    with pytest.raises(KafkaConfigError, match="'value' cannot be binary: 2147483648 bytes"):
-        table._column("value", batch.column(0))
+    values = batch.column(0)
+    categories = pa.DictionaryArray.from_arrays(pa.array([0]), values)
+    for each in (values, categories):
+        with pytest.raises(KafkaConfigError, match="'value' cannot be binary: 2147483648 bytes"):
+            table._column("value", each)
 
 
 @pytest.mark.parametrize(
