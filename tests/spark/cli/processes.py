@@ -16,6 +16,7 @@ from kafka_spark_source.testing import probe
 from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.ports import HOST, HeldPorts
 from kafka_spark_source.testing.waiting import Deadline
+from tests.own_process import all_processes
 
 COMMAND = [
     sys.executable,
@@ -107,11 +108,11 @@ class Terminal:
 
     def _waits(self) -> bool:
         """Whether its main thread sleeps in the kernel, and not for another thread; or it ended."""
-        proc = Path(f"/proc/{self._process.pid}")
-        if self._process.poll() is not None or not proc.exists():  # as without Linux
-            return True
-        state = (proc / "stat").read_text().rpartition(") ")[2][0]
-        return state == "S" and "futex" not in (proc / "wchan").read_text()
+        pid = self._process.pid
+        state = {each.pid: each.state for each in all_processes()}.get(pid)
+        if state is None or self._process.poll() is not None:
+            return True  # as on systems without /proc
+        return state == "S" and "futex" not in Path(f"/proc/{pid}/wchan").read_text()
 
     def _read(self, seconds: float) -> bool:
         is_ready, _, _ = select.select([self._fd], [], [], seconds)
