@@ -9,11 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.slices import offsets_of
+
 
 def bounds_of(array: pa.Array) -> npt.NDArray[np.int64]:
     """Where each value of bytes, text or a list begins in its data, and the end of the last one."""
-    offsets = np.frombuffer(array.buffers()[1], dtype=np.int32)
-    return offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return offsets_of(array).astype(np.int64)
 
 
 def data_of(array: pa.Array) -> npt.NDArray[np.uint8]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.slices import combined
+from kafka_protocol.columnar.slices import arrays_of, combined, lengths, offsets_of
 from kafka_protocol.columnar.varints import Bools, Longs
 from kafka_protocol.columnar.views import HAS_VIEWS, LENGTH, NUMBERS, copied, views_of
 
@@ -75,7 +75,7 @@ def _join_around(count: int, fields: Sequence[Field], is_large: Bools) -> Joined
     """Join the small fields of all records, and put the large values between them by views."""
     small, large = [*compress(fields, ~is_large)], [*compress(fields, is_large)]
     joined = _picked(count, small)
-    ends = _offsets(joined)
+    ends = offsets_of(joined)
     # Each large value comes after so many small ones of its record. Between two large values is
     # one slice of the small ones, be it empty or from two records.
     after = np.cumsum(~is_large)[is_large]
@@ -95,13 +95,9 @@ def _join_around(count: int, fields: Sequence[Field], is_large: Bools) -> Joined
 def _views(column: pa.Array | pa.ChunkedArray, buffers: list[pa.Buffer]) -> npt.NDArray[np.int32]:
     """Views of all values of a column, whose buffers are added."""
     views = []
-    for array in _arrays(column):
-        offsets = _offsets(array)
-        sizes = np.diff(offsets)
-        if array.null_count:
-            sizes[array.is_null().to_numpy(zero_copy_only=False)] = 0
-        data = array.buffers()[2]
-        views.append(views_of(data, offsets[:-1], sizes, len(buffers)))
+    for array in arrays_of(column):
+        data, sizes = array.buffers()[2], np.maximum(lengths(array), 0)
+        views.append(views_of(data, offsets_of(array)[:-1], sizes, len(buffers)))
         buffers.append(data)
     return np.concatenate(views)
 
@@ -113,20 +109,10 @@ def _picked(count: int, fields: Sequence[Field]) -> pa.Array:
     for i, (column, rows) in enumerate(fields):
         np.add(rows, first, out=picked[:, i], casting="same_kind")
         first += len(column)
-    arrays = [array for column, _ in fields for array in _arrays(column)]
+    arrays = [array for column, _ in fields for array in arrays_of(column)]
     return pa.concat_arrays(arrays).take(pa.array(picked.ravel()))
-
-
-def _arrays(column: pa.Array | pa.ChunkedArray) -> Sequence[pa.Array]:
-    return [column] if isinstance(column, pa.Array) else column.chunks
 
 
 def _joined(values: pa.Array, fields: int) -> JoinedRecords:
     """So many values in a row are a record."""
-    return JoinedRecords(memoryview(values.buffers()[2]), _offsets(values)[::fields])
-
-
-def _offsets(values: pa.Array) -> npt.NDArray[np.int32]:
-    """The start of each value in the data, and the end of the last one."""
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)
-    return offsets[values.offset : values.offset + len(values) + 1]
+    return JoinedRecords(memoryview(values.buffers()[2]), offsets_of(values)[::fields])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_protocol.columnar.arrow_memory import bits_of
 from kafka_protocol.columnar.varints import Bools, Longs, write_varints
@@ -15,6 +16,7 @@ from kafka_protocol.records.compression import Buffer
 
 # From this mean length on, views are faster.
 _MIN_VIEW_BYTES: Final = 64
+_NO_LENGTHS: Final = np.empty(0, np.int64)
 
 
 def take_slices(data: Buffer, start: Longs, length: Longs) -> pa.Array:
@@ -63,9 +65,27 @@ def _every_other(rows: int, is_null: Bools) -> pa.Array:
 
 def lengths(values: pa.Array | pa.ChunkedArray) -> Longs:
     """The length of each element of a binary column, in bytes; -1 for null."""
-    known = combined(pc.fill_null(pc.binary_length(values), -1))
-    result: Longs = known.to_numpy(zero_copy_only=False).astype(np.int64)
-    return result
+    return np.concatenate([_NO_LENGTHS, *map(_lengths, arrays_of(values))])
+
+
+def _lengths(values: pa.Array) -> npt.NDArray[np.int32]:
+    known = np.diff(offsets_of(values))
+    if values.null_count:
+        known[values.is_null().to_numpy(zero_copy_only=False)] = -1
+    return known
+
+
+def offsets_of(values: pa.Array) -> npt.NDArray[np.int32]:
+    """Where each value of bytes, text or a list begins in its data, and the end of the last one."""
+    if not len(values):
+        return np.zeros(1, np.int32)  # Arrow may leave the buffer out.
+    offsets = np.frombuffer(values.buffers()[1], np.int32)
+    return offsets[values.offset : values.offset + len(values) + 1]
+
+
+def arrays_of(column: pa.Array | pa.ChunkedArray) -> Sequence[pa.Array]:
+    """The arrays of a column."""
+    return [column] if isinstance(column, pa.Array) else column.chunks
 
 
 def combined(column: pa.Array | pa.ChunkedArray) -> pa.Array:

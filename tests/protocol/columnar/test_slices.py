@@ -1,4 +1,4 @@
-"""Slices of a buffer become binary arrays, by views and by a filter, with equal results."""
+"""Slices of a buffer become binary arrays, by views and by a filter, and have their lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.columnar import slices
-from kafka_protocol.columnar.slices import take_slices
+from kafka_protocol.columnar.slices import lengths, take_slices
 from kafka_protocol.columnar.views import HAS_VIEWS
 from tests.arrow_owners import borrowed_bytes
 
@@ -66,3 +66,24 @@ def test_any_size_is_taken(size: int, every: int) -> None:
     assert take_slices(data, start, length).to_pylist() == values
     assert take_slices(memoryview(data), start, length).to_pylist() == values
     assert borrowed_bytes(lambda: take_slices(data, start, length)) == 0
+
+
+@given(
+    parts=st.lists(st.lists(st.none() | st.binary(max_size=20))),
+    first=st.integers(0, 3),
+    last=st.integers(0, 3),
+)
+def test_lengths_of_a_column(parts: list[list[bytes | None]], first: int, last: int) -> None:
+    """Of parts of arrays, one after the other; a null may have bytes."""
+    arrays = [with_bytes_in_nulls(part)[first : max(len(part) - last, 0)] for part in parts]
+    column = pa.chunked_array(arrays, pa.binary())
+    expected = [-1 if each is None else len(each) for each in column.to_pylist()]
+    assert lengths(column).tolist() == expected
+    assert [size for each in arrays for size in lengths(each)] == expected
+    assert lengths(column).dtype == np.int64
+
+
+def with_bytes_in_nulls(values: Sequence[bytes | None]) -> pa.Array:
+    full = pa.array([b"null" if each is None else each for each in values], pa.binary())
+    valid = pa.array([each is not None for each in values], pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(pa.binary(), len(values), [valid, *full.buffers()[1:]])
