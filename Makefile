@@ -283,6 +283,7 @@ dist: .venv-dist/.installed $(VENV)/.installed-dev
 	$(BIN)/python -m tests.release
 
 docs: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.figures
 	$(BIN)/python docs/make_tables.py
 
 # The site, in build/site. It fails on a dead link or anchor, and on a page that is not in the navigation.

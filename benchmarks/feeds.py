@@ -89,7 +89,9 @@ def file_feed(spark: SparkSession) -> Iterator[Feed]:
             new.write_text(str(int(file.read_text()) + BATCH_ROWS))
             new.replace(file)
 
-        yield Feed(spark.readStream.format("ceiling").option("path", file).load(), "rows", write)
+        yield Feed(
+            spark.readStream.format("ceiling").option("path", str(file)).load(), "rows", write
+        )
 
 
 def feed_of(

@@ -1,4 +1,4 @@
-"""Figures of the results, each of which makes one statement: `python -m benchmarks.figures`.
+"""Figures of the results, each of which makes one statement: `make docs` draws them.
 
 A figure is an SVG of the width of a phone. Its statement is made of its figures, so they cannot
 contradict it. Text and lines are dark on a light page and light on a dark one. Knows no Spark.
@@ -7,7 +7,7 @@ contradict it. Text and lines are dark on a light page and light on a dark one. 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,6 +34,10 @@ _STYLE: Final = f"""<style>
 """
 
 
+# Of a line: x, y.
+Points = list[tuple[float, float]]
+
+
 class Bars(NamedTuple):
     """A bar for each case: how many times faster pykafka is. At 1 both take the same time."""
 
@@ -47,7 +51,7 @@ class Lines(NamedTuple):
     statement: str
     x: str
     y: str
-    lines: dict[str, list[tuple[float, float]]]
+    lines: Mapping[str, Points]
 
 
 def _times(title: str, rows: Iterable[Row], label: str, key: str) -> Bars:
@@ -76,7 +80,7 @@ def _read(results: Row) -> Bars:
 
 def _record_size(results: Row) -> Lines:
     sizes = {"100 B x 1,000": 100, "1 kB x 1,000": 1_000, "10 kB x 1,000": 10_000}
-    lines = {
+    lines: dict[str, Points] = {
         name: [
             (sizes[row["workload"]], 1e6 / row["rows_per_second"])
             for row in results["results"]
@@ -95,7 +99,7 @@ def _record_size(results: Row) -> Lines:
 
 
 def _partitions(results: Row) -> Lines:
-    lines = {
+    lines: dict[str, Points] = {
         name: [
             (row["partitions"], row["seconds"])
             for row in results["results"]
@@ -152,7 +156,7 @@ FIGURES: Final[dict[str, tuple[str, Callable[[Row], Bars | Lines]]]] = {
 }
 
 
-def _ratio(lines: dict[str, list[tuple[float, float]]], place: int) -> float:
+def _ratio(lines: Mapping[str, Points], place: int) -> float:
     """How many times as fast pykafka is at a point."""
     return lines["kafka, tuned"][place][1] / lines["pykafka"][place][1]
 
@@ -170,8 +174,7 @@ def draw_all(folder: Path = RESULTS) -> None:
 def svg(figure: Bars | Lines) -> str:
     """The text of the file; the same for the same figures."""
     plt = _pyplot()
-    draw = _bars if isinstance(figure, Bars) else _lines
-    drawn = draw(plt, figure)
+    drawn = _bars(plt, figure) if isinstance(figure, Bars) else _lines(plt, figure)
     drawn.suptitle(figure.statement, x=0.02, ha="left", fontsize=_FONT, color=_INK)
     text = io.StringIO()
     drawn.savefig(text, format="svg", transparent=True, metadata={"Date": None})
@@ -201,7 +204,8 @@ def _pyplot() -> Any:
 
 
 def _new(plt: Any, height: int) -> tuple[Any, Any]:
-    return plt.subplots(figsize=(_WIDTH / 72, height / 72), layout="constrained")
+    new: tuple[Any, Any] = plt.subplots(figsize=(_WIDTH / 72, height / 72), layout="constrained")
+    return new
 
 
 def _bars(plt: Any, figure: Bars) -> Any:

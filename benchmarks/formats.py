@@ -105,20 +105,20 @@ def with_from_avro(case: Case, contender: str) -> DataFrame:
     if query.fields:
         wanted = [each for each in schema["fields"] if each["name"] in query.fields]
         options["avroSchema"] = json.dumps(schema | {"fields": wanted})
-    rows = case.spark.read.format("kafka").options(**CONNECTORS[contender][1])
-    rows = rows.option("kafka.bootstrap.servers", case.topic.servers)
+    reader = case.spark.read.format("kafka").options(**CONNECTORS[contender][1])
+    reader = reader.option("kafka.bootstrap.servers", case.topic.servers)
     payload = expr(f"substring(value, {FRAME_BYTES + 1})")
     value = from_avro(payload, json.dumps(schema), options)
-    rows = rows.option("subscribe", case.topic.name).load()
+    rows = reader.option("subscribe", case.topic.name).load()
     return rows.select(value.alias("value")).select("value.*")
 
 
 def decoded(case: Case, contender: str = "pykafka") -> DataFrame:
-    rows = case.spark.read.format("pykafka").options(**CONNECTORS[contender][1])
-    rows = rows.option("subscribe", case.topic.name)
-    rows = rows.option("kafka.bootstrap.servers", case.topic.servers)
-    rows = rows.option("value.format", "avro").option("schema.registry.url", case.registry)
-    return (rows.schema(DDL) if case.query.fields else rows).load()
+    reader = case.spark.read.format("pykafka").options(**CONNECTORS[contender][1])
+    reader = reader.option("subscribe", case.topic.name)
+    reader = reader.option("kafka.bootstrap.servers", case.topic.servers)
+    reader = reader.option("value.format", "avro").option("schema.registry.url", case.registry)
+    return (reader.schema(DDL) if case.query.fields else reader).load()
 
 
 def with_pykafka(case: Case, contender: str) -> DataFrame:

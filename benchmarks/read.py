@@ -170,7 +170,7 @@ class SessionPair(NamedTuple):
         """A contender that drops rows would be the fastest."""
         queries = {each: query_of(each, topic, workload) for each in CONTENDERS}
         counts = {
-            each: self.of(each).run(query._replace(counts=True)).count
+            each: self.of(each).run(query._replace(counts=True)).rows
             for each, query in queries.items()
         }
         wrong = {name: count for name, count in counts.items() if count != topic.rows}

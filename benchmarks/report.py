@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from rich.console import Console
 
-from benchmarks.figures import draw_all
 from benchmarks.session import TUNED, start
 from kafka_spark_source.testing import KafkaCluster
 from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
@@ -64,7 +63,7 @@ def pyplot() -> Any:
 
 
 def save(file: Path, figures: Mapping[str, object]) -> None:
-    """Write figures, with the versions and the machine they depend on, and draw them."""
+    """Write figures, with the versions and the machine they depend on."""
     packages = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard")
     facts = {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -75,4 +74,3 @@ def save(file: Path, figures: Mapping[str, object]) -> None:
         "jars": [str(each) for each in LOCKED],
     }
     file.write_text(json.dumps(facts | dict(figures), indent=2) + "\n")
-    draw_all(file.parent)

@@ -52,10 +52,10 @@ class Ready(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """A query that has ended: its seconds, and the count if it counts."""
+    """A query that has ended: its seconds, and its rows if it counts them."""
 
     seconds: float
-    count: int | None
+    rows: int | None
 
 
 @contextmanager

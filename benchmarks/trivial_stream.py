@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -22,6 +23,8 @@ from pyspark.sql.types import StructType
 
 from benchmarks.ceiling import ready_made, repeated
 from kafka_spark_source.schema import source_schema
+
+Offset = dict[str, Any]
 
 
 class CeilingStream(DataSource):
@@ -72,16 +75,16 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         """Nothing to do: the file does not change during such a query."""
 
-    def initialOffset(self) -> dict[str, object]:
+    def initialOffset(self) -> Offset:
         return {"rows": {"0": 0}, "asked": 0}
 
-    def latestOffset(self, start: dict, limit: ReadLimit) -> dict[str, object]:  # noqa: ARG002
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: ARG002
         self._asked += 1
         seen = start["rows"]["0"]
         end = min(int(self._file.read_text()), seen + self._limit)
         return start if end == seen else {"rows": {"0": end}, "asked": self._asked}
 
-    def partitions(self, start: dict, end: dict) -> list[InputPartition]:
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         return [InputPartition(number) for number in range(start["rows"]["0"], end["rows"]["0"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002

@@ -92,12 +92,12 @@ def many_configurations(task: Task, config: ClientConfig, count: int) -> None:
 
 
 class Workload(NamedTuple):
-    """The work of a process, with how many brokers, and whether they are reached over TLS."""
+    """A task so many times in a process, with how many brokers, and whether over TLS."""
 
     run: Callable[[Task, ClientConfig, int], None]
     task: Task
     brokers: int
-    count: int
+    number: int
     tls: bool = False
 
 
@@ -118,10 +118,11 @@ def measure(name: str, config: ClientConfig, pipe: Connection) -> None:
     workload = WORKLOADS[name]
     import_module("kafka_protocol.columnar.decode")  # an idle worker has Arrow loaded
     before = used()
-    workload.run(workload.task, config, workload.count)
+    workload.run(workload.task, config, workload.number)
     gc.collect()
     after = used()
-    pipe.send(Retained(*(now - then for now, then in zip(after, before, strict=True))))
+    mebibytes = after.mebibytes - before.mebibytes
+    pipe.send(Retained(mebibytes, after.descriptors - before.descriptors))
 
 
 def used() -> Retained:
@@ -141,7 +142,7 @@ def retained(name: str) -> Retained:
     result, results = PROCESSES.Pipe()
     worker = PROCESSES.Process(target=measure, args=(name, ours.recv(), results), daemon=True)
     worker.start()
-    kept = result.recv()
+    kept: Retained = result.recv()
     for process in (worker, brokers):
         process.terminate()
         process.join()

@@ -24,7 +24,7 @@ from rich.table import Table
 from kafka_protocol.columnar.encode import Gathered, SizeLimits, encode_gathered
 from kafka_protocol.columnar.writing import RecordColumns
 from kafka_protocol.records.batch import MAGIC, BatchContents
-from kafka_protocol.records.compression import Compression, CompressionCodec, compress
+from kafka_protocol.records.compression import Buffer, Compression, CompressionCodec, compress
 
 ROUNDS: Final = 15
 MOST_ROWS: Final = 10_000
@@ -60,7 +60,7 @@ def _steps(size: int, codec: CompressionCodec) -> Iterator[str]:
         yield f"{_nanoseconds(step) / count:.0f}"
 
 
-def _payloads(records: RecordColumns) -> Iterator[bytes | memoryview]:
+def _payloads(records: RecordColumns) -> Iterator[Buffer]:
     """The records of each batch."""
     count = len(records.value)
     rows = np.argsort(np.arange(count) % PARTITIONS, kind="stable")

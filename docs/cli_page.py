@@ -125,5 +125,5 @@ def _group(parser: argparse.ArgumentParser, title: str) -> list[argparse.Action]
 
 
 def _is_shown(action: argparse.Action) -> bool:
-    hidden = argparse._HelpAction | argparse._SubParsersAction
+    hidden = (argparse._HelpAction, argparse._SubParsersAction)
     return action.help != argparse.SUPPRESS and not isinstance(action, hidden)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from inspect import getattr_static
 from pathlib import Path
 
 from benchmarks.page import benchmarks_page
@@ -185,9 +186,10 @@ def _first_paragraph(cls: type[KafkaError]) -> str:
 
 
 def _retried(cls: type[KafkaError]) -> str:
-    if isinstance(cls.retriable, property):
+    retriable = getattr_static(cls, "retriable")
+    if isinstance(retriable, property):
         return "by its code"
-    return "yes" if cls.retriable else ""
+    return "yes" if retriable else ""
 
 
 README = HERE.parent / "README.md"
@@ -258,7 +260,7 @@ def _between(page: Path, begins: str, text: str, ends: str) -> str:
     return "".join([before, begins, text, ends, rest.partition(ends)[2]])
 
 
-PAGES = {
+PAGES: dict[Path, Callable[[], str]] = {
     HERE / "options.md": options_page,
     HERE / "option-names.md": option_names_page,
     HERE / "apis.md": apis_page,

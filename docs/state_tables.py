@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import TypeVar
 
 from kafka_protocol.client.consumer import fetch_position, topic_watch
 from kafka_spark_source.writing import claimed_prefix
+
+State = TypeVar("State", bound=Enum)
+Event = TypeVar("Event", bound=Enum)
+Next = TypeVar("Next", bound=Enum)
 
 BEGINS, ENDS = "<!-- states -->\n", "<!-- /states -->\n"
 
@@ -35,7 +40,7 @@ task's records in it.
 {_transitions(claimed_prefix.ACTIONS, claimed_prefix.Records)}"""
 
 
-def _transitions(table: Mapping[Enum, Mapping[Enum, Enum]], events: Iterable[Enum]) -> str:
+def _transitions(table: Mapping[State, Mapping[Event, Next]], events: Iterable[Event]) -> str:
     """A row for each state, with the next one for each event; empty where it stays."""
     columns = [*events]
     rows = [

@@ -42,7 +42,7 @@ def test_drawn_figures_are_fresh(name: str) -> None:
     results, figure = FIGURES[name]
     drawn = html.unescape((RESULTS / f"{name}.svg").read_text())
     for line in figure(results_of(results)).statement.split("\n"):
-        assert f">{line}<" in drawn, f"{name}.svg is stale: run `python -m benchmarks.figures`"
+        assert f">{line}<" in drawn, f"{name}.svg is stale: run `make docs`"
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
