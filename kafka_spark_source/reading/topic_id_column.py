@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from kafka_protocol.columnar.arrow_memory import array_of_bytes
 from kafka_protocol.columnar.schema import TOPIC_ID
 
 _TOPIC = "topic"
@@ -41,15 +42,15 @@ def with_topic_ids_of(
 
 
 def _with_column(
-    batch: pa.RecordBatch, columns: Sequence[str], texts: Mapping[str, str | None]
+    batch: pa.RecordBatch, columns: Sequence[str], texts: Mapping[str, bytes | None]
 ) -> pa.RecordBatch:
     topics = batch.column(_TOPIC).dictionary_encode()
-    found = pa.array([texts[each] for each in topics.dictionary.to_pylist()], TOPIC_ID.type)
+    found = array_of_bytes([texts[each] for each in topics.dictionary.to_pylist()], TOPIC_ID.type)
     column = found.take(topics.indices)
     arrays = [column if each == TOPIC_ID.name else batch.column(each) for each in columns]
     return pa.RecordBatch.from_arrays(arrays, [*columns])
 
 
-def _text(id_: uuid.UUID) -> str:
+def _text(id_: uuid.UUID) -> bytes:
     """The id as Kafka's tools write it."""
-    return base64.urlsafe_b64encode(id_.bytes).decode("ascii").rstrip("=")
+    return base64.urlsafe_b64encode(id_.bytes).rstrip(b"=")

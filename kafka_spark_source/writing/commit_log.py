@@ -168,12 +168,12 @@ class CommitLog:
     def _write(self, producer: Producer, key: bytes, value: bytes) -> None:
         # Imported late: an import of this module must not load Arrow.
         import numpy as np  # noqa: PLC0415
-        import pyarrow as pa  # noqa: PLC0415
 
+        from kafka_protocol.columnar.arrow_memory import array_of_bytes  # noqa: PLC0415
         from kafka_protocol.columnar.encode import RecordColumns, encode_batches  # noqa: PLC0415
 
         now = np.array([now_ms()])
-        record = RecordColumns(pa.array([key]), pa.array([value]), now, None)
+        record = RecordColumns(array_of_bytes([key]), array_of_bytes([value]), now, None)
         for batch in encode_batches(record, CompressionCodec.LZ4):
             producer.add(self._partition, batch.data)
         producer.flush()

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kafka_protocol.columnar.arrow_memory import array_of, new_numbers
+from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes, indices_of, new_numbers
 from kafka_protocol.columnar.batch_headers import BatchHeaders
 from kafka_protocol.columnar.headers import decode_headers
 from kafka_protocol.columnar.message_rows import locate_messages
@@ -192,15 +192,16 @@ def _binary(table: _Table, slices: Slices) -> pa.Array:
 
 def _topic(table: _Table) -> pa.Array:
     topics = [window.topic_partition.topic for window in table.windows]
+    names = array_of_bytes([topic.encode() for topic in topics], pa.string())
     if table.window_of_row is None:
-        return pa.repeat(pa.scalar(topics[0], pa.string()), len(table.rows.offset))
-    return pa.array(topics, pa.string()).take(pa.array(table.window_of_row))
+        return pa.repeat(names[0], len(table.rows.offset))
+    return names.take(indices_of(table.window_of_row))
 
 
 def _partition(table: _Table) -> pa.Array:
     numbers = np.array([window.topic_partition.partition for window in table.windows], np.int32)
     if table.window_of_row is None:
-        return pa.repeat(pa.scalar(numbers[0], pa.int32()), len(table.rows.offset))
+        return array_of(np.broadcast_to(numbers, len(table.rows.offset)), pa.int32())
     return array_of(numbers[table.window_of_row], pa.int32())
 
 

@@ -13,7 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.arrow_memory import array_of
+from kafka_protocol.columnar.arrow_memory import (
+    EMPTY,
+    array_of,
+    array_of_bytes,
+    is_valid,
+    mask_of,
+    numbers_of,
+)
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.columnar.slices import lengths, take_slices, varint_array
 from kafka_protocol.columnar.varints import Bytes, Longs, read_varints
@@ -51,7 +58,7 @@ def decode_headers(data: Buffer, start: Longs, end: Longs) -> pa.Array:
         array_of(first, pa.int32()),
         entries,
         type=HEADERS_TYPE,
-        mask=pa.array(has_none) if has_none.any() else None,
+        mask=mask_of(has_none) if has_none.any() else None,
     )
 
 
@@ -112,7 +119,14 @@ def _text(keys: pa.Array) -> pa.Array:
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([key.decode("utf-8", "replace") for key in keys.to_pylist()], pa.string())
+        texts = (key.decode("utf-8", "replace") for key in keys.to_pylist())
+        return array_of_bytes([text.encode() for text in texts], pa.string())
+
+
+def header_counts(headers: pa.Array) -> Longs:
+    """The number of headers of each record; null has none."""
+    count = pc.list_value_length(headers)
+    return np.where(is_valid(count), numbers_of(count), 0).astype(np.int64)
 
 
 def encode_headers(headers: pa.Array) -> pa.Array:
@@ -133,10 +147,13 @@ def encode_headers(headers: pa.Array) -> pa.Array:
     key_length = lengths(keys)
     value_length = lengths(values)
     encoded = pc.binary_join_element_wise(
-        varint_array(key_length), keys, varint_array(value_length), pc.fill_null(values, b""), b""
+        varint_array(key_length),
+        keys,
+        varint_array(value_length),
+        pc.fill_null(values, EMPTY),
+        EMPTY,
     )
-    count = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False)
-    count = count.astype(np.int64)
+    count = header_counts(headers)
     first = np.zeros(len(count) + 1, dtype=np.int64)
     np.cumsum(count, out=first[1:])
     # The headers of a record are adjacent, so they are one slice.
@@ -147,4 +164,4 @@ def encode_headers(headers: pa.Array) -> pa.Array:
         len(count),
         [None, pa.py_buffer(ends[first].astype(np.int32)), encoded.buffers()[2]],
     )
-    return pc.binary_join_element_wise(varint_array(count), per_record, b"")
+    return pc.binary_join_element_wise(varint_array(count), per_record, EMPTY)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.arrow_memory import EMPTY, indices_of
 from kafka_protocol.columnar.slices import arrays_of, combined, lengths, offsets_of
 from kafka_protocol.columnar.varints import Bools, Longs
 from kafka_protocol.columnar.views import HAS_VIEWS, LENGTH, NUMBERS, copied, views_of
@@ -67,7 +68,9 @@ def _run(field: Field, count: int) -> pa.Array | pa.ChunkedArray | pa.Scalar | N
 
 
 def _join_runs(runs: Sequence[pa.Array | pa.ChunkedArray | pa.Scalar]) -> JoinedRecords:
-    joined = pc.binary_join_element_wise(*runs, b"", null_handling="replace", null_replacement=b"")
+    joined = pc.binary_join_element_wise(
+        *runs, EMPTY, null_handling="replace", null_replacement=b""
+    )
     return _joined(combined(joined), fields=1)
 
 
@@ -110,7 +113,7 @@ def _picked(count: int, fields: Sequence[Field]) -> pa.Array:
         np.add(rows, first, out=picked[:, i], casting="same_kind")
         first += len(column)
     arrays = [array for column, _ in fields for array in arrays_of(column)]
-    return pa.concat_arrays(arrays).take(pa.array(picked.ravel()))
+    return pa.concat_arrays(arrays).take(indices_of(picked.ravel()))
 
 
 def _joined(values: pa.Array, fields: int) -> JoinedRecords:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_protocol.columnar.arrow_memory import is_valid
 from kafka_protocol.columnar.grouping import stable_order
 from kafka_protocol.columnar.rows import at_each_byte
 from kafka_protocol.partitioners import KeyHash
@@ -84,7 +85,7 @@ def hash_keys(keys: pa.Array, key_hash: KeyHash) -> Hashes:
     offsets = np.frombuffer(offsets_buffer, offset_type)[keys.offset : keys.offset + len(keys) + 1]
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
     if keys.null_count:
-        lengths[keys.is_null().to_numpy(zero_copy_only=False)] = 0  # a null may have bytes
+        lengths[~is_valid(keys)] = 0  # a null may have bytes
     data = np.frombuffer(b"" if data_buffer is None else data_buffer, dtype=np.uint8)
     return _hash_column(_STEPS[key_hash], data, starts, lengths)
 

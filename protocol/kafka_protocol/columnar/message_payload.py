@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kafka_protocol.columnar.headers import header_counts
 from kafka_protocol.columnar.joining import Field, JoinedRecords, join_fields
 from kafka_protocol.columnar.slices import lengths
 from kafka_protocol.columnar.varints import Bytes, Longs
@@ -99,7 +99,7 @@ def _check_format(records: RecordColumns, codec: CompressionCodec, magic: int) -
             "supports; choose another compression, or use Kafka 2.1 or newer (KIP-110)"
         )
     headers = records.headers
-    if headers is not None and pc.any(pc.greater(pc.list_value_length(headers), 0)).as_py():
+    if headers is not None and header_counts(headers).any():
         raise EncodeError(
             f"record headers cannot be written in message format {magic}, the newest that the "
             "broker supports; leave them out, or use Kafka 0.11 or newer (KIP-82)"

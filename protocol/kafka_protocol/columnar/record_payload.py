@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
+from kafka_protocol.columnar.arrow_memory import array_of_bytes
 from kafka_protocol.columnar.headers import encode_headers
 from kafka_protocol.columnar.joining import Field, join_fields
 from kafka_protocol.columnar.slices import lengths, varint_array
@@ -84,5 +84,5 @@ def record_encoder(
 def _tail(records: RecordColumns, rows: Longs) -> Field:
     """The header count and the headers of each record."""
     if records.headers is None:
-        return Field(pa.array([_NO_HEADERS]), 0)
+        return Field(array_of_bytes([_NO_HEADERS]), 0)
     return Field(encode_headers(records.headers), rows)

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kafka_protocol.columnar.arrow_memory import indices_of, is_valid, numbers_of
 from kafka_protocol.columnar.encode import Gathered, RecordColumns
 from kafka_protocol.columnar.grouping import grouped
 from kafka_protocol.columnar.partitioning import Partitions, RowsToPartition, TaskPartitioner, Topic
@@ -113,7 +113,7 @@ def _topics(
             "null topic. Use the `topic` option for setting a default topic."
         )
     encoded = column.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+    return encoded.dictionary.to_pylist(), numbers_of(encoded.indices)
 
 
 def _partitions(
@@ -122,8 +122,8 @@ def _partitions(
     """The partition of each row: the column's, else the partitioner's choice."""
     if column is None or column.null_count == len(column):
         return partitioner.choose(rows)
-    given: Partitions = pc.fill_null(column, -1).to_numpy(zero_copy_only=False)
-    is_given = column.is_valid().to_numpy(zero_copy_only=False)
+    is_given = is_valid(column)
+    given: Partitions = np.where(is_given, numbers_of(column), -1)
     counts = np.array([count for _, count in rows.topics], dtype=np.int32)
     wrong = np.flatnonzero(is_given & ((given < 0) | (given >= counts[rows.topic])))
     if wrong.size:
@@ -135,7 +135,7 @@ def _partitions(
     if not column.null_count:
         return given
     others = np.flatnonzero(~is_given)
-    picked = pa.array(others)
+    picked = indices_of(others)
     chosen: Partitions = given.copy()
     chosen[others] = partitioner.choose(
         rows._replace(
@@ -153,8 +153,8 @@ def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
     """The timestamp of each record in ms, rounded down from the column's microseconds."""
     if column is None or column.null_count == len(column):
         return np.full(num_rows, now_ms, dtype=np.int64)
-    given_us: _Longs = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    given = given_us // 1_000
+    is_given = is_valid(column)
+    given = np.where(is_given, numbers_of(column), 0) // 1_000
     wrong = np.flatnonzero(given < _NO_TIMESTAMP)
     if wrong.size:
         raise KafkaConfigError(
@@ -164,5 +164,5 @@ def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
         )
     if not column.null_count:
         return given
-    timestamps: _Longs = np.where(column.is_valid().to_numpy(zero_copy_only=False), given, now_ms)
+    timestamps: _Longs = np.where(is_given, given, now_ms)
     return timestamps

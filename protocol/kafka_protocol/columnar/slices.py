@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_protocol.columnar.arrow_memory import bits_of
+from kafka_protocol.columnar.arrow_memory import bits_of, is_valid
 from kafka_protocol.columnar.varints import Bools, Longs, write_varints
 from kafka_protocol.columnar.views import HAS_VIEWS, copied, views_of
 from kafka_protocol.records.compression import Buffer
@@ -71,7 +71,7 @@ def lengths(values: pa.Array | pa.ChunkedArray) -> Longs:
 def _lengths(values: pa.Array) -> npt.NDArray[np.int32]:
     known = np.diff(offsets_of(values))
     if values.null_count:
-        known[values.is_null().to_numpy(zero_copy_only=False)] = -1
+        known[~is_valid(values)] = -1
     return known
 
 
@@ -79,8 +79,8 @@ def offsets_of(values: pa.Array) -> npt.NDArray[np.int32]:
     """Where each value of bytes, text or a list begins in its data, and the end of the last one."""
     if not len(values):
         return np.zeros(1, np.int32)  # Arrow may leave the buffer out.
-    offsets = np.frombuffer(values.buffers()[1], np.int32)
-    return offsets[values.offset : values.offset + len(values) + 1]
+    stop = values.offset + len(values) + 1
+    return np.frombuffer(values.buffers()[1], np.int32, stop)[values.offset :]
 
 
 def arrays_of(column: pa.Array | pa.ChunkedArray) -> Sequence[pa.Array]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_protocol.columnar.arrow_memory import is_valid
 from kafka_protocol.records.compression import Buffer
 
 # pyarrow 18 cannot copy them.
@@ -79,7 +80,7 @@ def shown_bytes(values: pa.Array) -> int:
     views = np.frombuffer(values.buffers()[1], np.int32).reshape(-1, NUMBERS)
     sizes = views[values.offset : values.offset + len(values), LENGTH]
     if values.null_count:
-        sizes = sizes[values.is_valid().to_numpy(zero_copy_only=False)]
+        sizes = sizes[is_valid(values)]
     return int(sizes.sum(dtype=np.int64))
 
 
