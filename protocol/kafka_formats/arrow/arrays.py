@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.arrow_memory import EMPTY, array_of, mask_of
 from kafka_protocol.columnar.slices import offsets_of
 
 
@@ -30,7 +31,7 @@ def texts_of(values: pa.BinaryArray) -> tuple[pa.StringArray, npt.NDArray[np.boo
         return values.cast(pa.string()), np.zeros(len(values), dtype=np.bool_)
     except pa.ArrowInvalid:
         broken = np.fromiter((not _is_utf8(value) for value in values), np.bool_, len(values))
-        return pc.if_else(pa.array(broken), b"", values).cast(pa.string()), broken
+        return pc.if_else(mask_of(broken), EMPTY, values).cast(pa.string()), broken
 
 
 def _is_utf8(value: pa.BinaryScalar) -> bool:
@@ -45,12 +46,6 @@ def fields_of(structs: pa.StructArray) -> dict[str, pa.Array]:
     """The fields of structs by their names, null where a struct is."""
     names = [field.name for field in structs.type]
     return dict(zip(names, structs.flatten(), strict=True))
-
-
-def is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
-    """Whether each value is not null."""
-    mask: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
-    return mask
 
 
 def without_first(count: int, array: pa.BinaryArray, last: int = 0) -> pa.BinaryArray:
@@ -72,7 +67,7 @@ def without_first(count: int, array: pa.BinaryArray, last: int = 0) -> pa.Binary
 
 def in_rows(is_given: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
     """The values, in order, in the rows that have one; null in the others."""
-    return values.take(pa.array(np.cumsum(is_given) - 1, mask=~is_given))
+    return values.take(array_of(np.cumsum(is_given) - 1, pa.int64(), ~is_given))
 
 
 def null_where(is_null: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
@@ -81,7 +76,7 @@ def null_where(is_null: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
         return values
     if is_null.all():
         return pa.nulls(len(values), values.type)
-    return values.take(pa.array(np.arange(len(values)), mask=is_null))
+    return values.take(array_of(np.arange(len(values)), pa.int64(), is_null))
 
 
 class _WithType:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import bounds_of, data_of, in_rows, is_valid
+from kafka_formats.arrow.arrays import bounds_of, data_of, in_rows
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs
 from kafka_formats.avro.decode_one import PayloadCursor
 from kafka_formats.avro.plan import (
@@ -48,7 +48,7 @@ from kafka_formats.avro.primitives import (
 )
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.format import Decoded
-from kafka_protocol.columnar.arrow_memory import array_of
+from kafka_protocol.columnar.arrow_memory import array_of, indices_of, is_valid
 
 # With fewer lists than this, and more items left than this in one, value by value is faster.
 _FEW_LISTS: Final = 16
@@ -101,7 +101,7 @@ def _read_struct(plan: Struct, cursor: Cursor) -> pa.Array:
     for place, value in plan.constants.items():
         columns[place] = _repeated(value, plan.type[place].type, len(cursor))
     if not columns:
-        return pa.array([{}] * len(cursor), plan.type)
+        return pa.Array.from_buffers(plan.type, len(cursor), [None], children=[])
     ordered = [columns[place] for place in range(plan.type.num_fields)]
     return pa.StructArray.from_arrays(ordered, fields=[*plan.type])
 
@@ -121,7 +121,7 @@ def _skip_again(plan: Again, cursor: Cursor) -> None:
 
 def _repeated(value: Any, to: pa.DataType, count: int) -> pa.Array:
     one = pa.array([value], to)
-    return one.take(pa.array(np.zeros(count, dtype=np.int64)))
+    return one.take(indices_of(np.zeros(count, dtype=np.int64)))
 
 
 def _skip_struct(plan: Struct, cursor: Cursor) -> None:
@@ -319,13 +319,13 @@ class _Pieces:
         """All values by slot."""
         pieces = [*self._joined, *self._new]
         if not pieces:
-            return pa.array([], self._type)
+            return pa.nulls(0, self._type)
         if len(pieces) == 1 and not self._joined:
             return pieces[0].values
         values, slots = _concatenated(pieces)
         if (slots[1:] >= slots[:-1]).all():
             return values
-        return values.take(pa.array(np.argsort(slots, kind="stable")))
+        return values.take(indices_of(np.argsort(slots, kind="stable")))
 
 
 def _concatenated(pieces: list[_Piece]) -> _Piece:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import bounds_of, fields_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, fields_of
 from kafka_formats.avro.logical import Logical
 from kafka_formats.avro.schema import (
     Array,
@@ -39,6 +39,7 @@ from kafka_formats.payload.decimals import (
     size_of,
     with_scale,
 )
+from kafka_protocol.columnar.arrow_memory import array_of_bytes, bools_of, is_valid, numbers_of
 from kafka_protocol.columnar.joining import Field, join_fields
 from kafka_protocol.columnar.slices import lengths, varint_array
 
@@ -106,22 +107,22 @@ def _null(_schema: Primitive, values: pa.Array, _path: str) -> pa.BinaryArray:
 
 
 def _boolean(_schema: Primitive, values: pa.Array, _path: str) -> pa.BinaryArray:
-    return _of_size(values.cast(pa.uint8()).to_numpy(zero_copy_only=False))
+    return _of_size(bools_of(values).view(np.uint8))
 
 
 def _integer(schema: Primitive, values: pa.Array, _path: str) -> pa.BinaryArray:
     physical = values.cast(pa.int32()) if pa.types.is_date(values.type) else values
-    numbers = physical.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    numbers = numbers_of(physical.cast(pa.int64()))
     is_millis = schema.logical is not None and schema.logical.name in _MILLIS
     return varint_array(numbers // 1_000 if is_millis else numbers)
 
 
 def _float(_schema: Primitive, values: pa.Array, _path: str) -> pa.BinaryArray:
-    return _of_size(values.cast(pa.float32()).to_numpy(zero_copy_only=False).astype("<f4"))
+    return _of_size(numbers_of(values.cast(pa.float32())).astype("<f4"))
 
 
 def _double(_schema: Primitive, values: pa.Array, _path: str) -> pa.BinaryArray:
-    return _of_size(values.cast(pa.float64()).to_numpy(zero_copy_only=False).astype("<f8"))
+    return _of_size(numbers_of(values.cast(pa.float64())).astype("<f8"))
 
 
 def _of_size(numbers: npt.NDArray[Any]) -> pa.BinaryArray:
@@ -153,10 +154,11 @@ def _fixed(schema: Fixed, values: pa.Array, path: str) -> pa.BinaryArray:
 
 def _enum(schema: Enum, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_string(values.type), schema, values, path)
-    number = pc.index_in(values, pa.array(schema.symbols, pa.string()))
+    symbols = array_of_bytes([*map(str.encode, schema.symbols)], pa.string())
+    number = pc.index_in(values, symbols)
     if number.null_count:
         raise PayloadError(path, f"a value is not a symbol of {schema.name}")
-    return varint_array(number.to_numpy(zero_copy_only=False).astype(np.int64))
+    return varint_array(numbers_of(number).astype(np.int64))
 
 
 def _decimals(schema: Primitive | Fixed, values: pa.Array, path: str) -> pa.BinaryArray:
@@ -205,7 +207,7 @@ def _wide_decimals(
             reason = does_not_fit(logical.precision, logical.scale)
             raise PayloadError(path, f"a decimal {reason}")
         rows.append(number.to_bytes(size or size_of(number), "big", signed=True))
-    return pa.array(rows, pa.binary())
+    return array_of_bytes(rows)
 
 
 def _shortest(digits: npt.NDArray[np.uint8]) -> Longs:

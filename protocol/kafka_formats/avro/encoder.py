@@ -33,7 +33,7 @@ class AvroEncoder:
         Raises:
             SchemaError: They cannot. Names the field.
         """
-        self.encode(pa.array([], data_type))
+        self.encode(pa.nulls(0, data_type))
 
 
 @lru_cache(maxsize=100)

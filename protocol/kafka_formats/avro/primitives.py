@@ -23,7 +23,13 @@ from kafka_formats.avro.plan import (
     Symbol,
 )
 from kafka_formats.payload.decimals import ONE, Ratio, rescaled
-from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
+from kafka_protocol.columnar.arrow_memory import (
+    array_of,
+    array_of_bytes,
+    buffer_of,
+    indices_of,
+    mask_of,
+)
 from kafka_protocol.columnar.slices import take_slices
 
 _DECIMAL_BYTES: Final = 16
@@ -80,7 +86,7 @@ def read_boolean(_plan: Boolean, cursor: Cursor) -> pa.Array:
     """Bytes that are 0 or 1."""
     byte = cursor.numbers(np.uint8)
     cursor.fail(byte > 1)
-    return pa.array(byte == 1)
+    return mask_of(byte == 1)
 
 
 def skip_boolean(_plan: Boolean, cursor: Cursor) -> None:
@@ -128,7 +134,8 @@ def read_symbol(plan: Symbol, cursor: Cursor) -> pa.Array:
     number[broken] = 0
     broken |= np.array([symbol is None for symbol in plan.symbols])[number]
     cursor.fail(broken)
-    return pa.array([symbol or "" for symbol in plan.symbols], pa.string()).take(pa.array(number))
+    symbols = array_of_bytes([(symbol or "").encode() for symbol in plan.symbols], pa.string())
+    return symbols.take(indices_of(number))
 
 
 def skip_symbol(_plan: Symbol, cursor: Cursor) -> None:
@@ -191,7 +198,7 @@ def read_decimal_text(plan: DecimalText, cursor: Cursor) -> pa.Array:
     rows = _Rows(cursor.data, start, start + length)
     texts = [text_of_decimal(rows.of(slot), plan.ratio, plan.scale) for slot in range(len(cursor))]
     cursor.fail(np.array([text is None for text in texts], dtype=np.bool_))
-    return pa.array(["" if text is None else text for text in texts], pa.string())
+    return array_of_bytes([(text or "").encode() for text in texts], pa.string())
 
 
 def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> tuple[Longs, Bools]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import bounds_of, data_of, fields_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, data_of, fields_of
 from kafka_formats.envelope.connect_times import Convert, Converted
 from kafka_formats.payload.decimals import (
     Scaled,
@@ -25,7 +25,7 @@ from kafka_formats.payload.decimals import (
     text_of,
     with_scale,
 )
-from kafka_protocol.columnar.arrow_memory import buffer_of
+from kafka_protocol.columnar.arrow_memory import buffer_of, is_valid
 
 # Numbers of so many bytes fit 64 bits, and are read at once.
 _SHORT: Final = 8

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import is_valid
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.envelope.connect_times import Converted
 from kafka_formats.envelope.connect_types import (
@@ -31,6 +30,7 @@ from kafka_formats.envelope.conversion import Conversion, Fields, Items, Leaf, V
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, named
 from kafka_formats.payload.connect import ConnectType, Path, Semantic, Semantics, shown
 from kafka_formats.payload.type_match import wanted_fields
+from kafka_protocol.columnar.arrow_memory import is_valid
 
 _TIME: Final = "io.debezium.time."
 PRECISION_OPTION: Final = "debezium.time.precision.mode"

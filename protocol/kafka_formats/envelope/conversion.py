@@ -12,10 +12,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import is_valid
 from kafka_formats.envelope.connect_times import Bools, Convert
 from kafka_formats.errors import ITEMS, VALUES
 from kafka_formats.payload.connect import Path
+from kafka_protocol.columnar.arrow_memory import is_valid, mask_of, numbers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _fields(conversion: Fields, values: pa.StructArray) -> Outcome:
         pa.field(each.name, part.type, each.nullable)
         for each, part in zip(values.type, parts, strict=True)
     ]
-    mask = pa.array(~is_valid(values)) if values.null_count else None
+    mask = mask_of(~is_valid(values)) if values.null_count else None
     return Outcome(pa.StructArray.from_arrays(parts, fields=fields, mask=mask), misfits)
 
 
@@ -125,7 +125,7 @@ def _rebuilt(
     rebuilt = pa.Array.from_buffers(
         to, len(values), values.buffers()[:2], offset=values.offset, children=[children]
     )
-    bounds = values.offsets.to_numpy(zero_copy_only=False)
+    bounds = numbers_of(values.offsets)
     valid = is_valid(values)
     by_rows = []
     for path, is_broken, reason in misfits:

@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import fields_of, is_valid, with_type
+from kafka_formats.arrow.arrays import fields_of, with_type
 from kafka_formats.envelope.connect_plan import Plan
 from kafka_formats.envelope.conversion import Conversion, Misfit, Outcome, converted
 from kafka_formats.envelope.debezium_placeholder import Placeholder, names_of, without
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.connect import Path, shown
 from kafka_formats.payload.format import Bools, Decoded, PayloadDecoder
+from kafka_protocol.columnar.arrow_memory import indices_of, is_valid, mask_of
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -118,7 +119,7 @@ class _Event:
         if SOURCE in self._parts:
             columns[SOURCE] = self._converted(plan.source, self._parts[SOURCE], (SOURCE,), misfits)
         events = pa.StructArray.from_arrays(
-            [*columns.values()], [*columns], mask=pa.array(~self._is_event)
+            [*columns.values()], [*columns], mask=mask_of(~self._is_event)
         )
         return Outcome(events, misfits)
 
@@ -141,14 +142,14 @@ class _Event:
         if is_delete.any():
             before = self._parts.get(BEFORE, pa.nulls(len(row), row.type))
             at = np.arange(len(row)) + len(row) * is_delete
-            row = pa.concat_arrays([row, before]).take(pa.array(at))
+            row = pa.concat_arrays([row, before]).take(indices_of(at))
         if placeholder is None:
             return row, None
         columns = row.flatten()
         names = [field.name for field in row.type]
         masks = [placeholder.is_in(column) for column in columns]
         if any(mask.any() for mask in masks):
-            mask = pa.array(~is_valid(row))
+            mask = mask_of(~is_valid(row))
             row = pa.StructArray.from_arrays(without(columns, masks), names, mask=mask)
         return row, names_of(names, masks, len(row))
 

@@ -22,8 +22,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import is_valid, null_where
-from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
+from kafka_formats.arrow.arrays import null_where
+from kafka_protocol.columnar.arrow_memory import array_of, buffer_of, is_valid
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 

@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import fields_of, is_valid, with_type
+from kafka_formats.arrow.arrays import fields_of, with_type
 from kafka_formats.envelope.debezium_events import DELETE, OP, OTHERS, ROW
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import DecodedColumn, Fault
 from kafka_formats.payload.format import Bools, Decoded
+from kafka_protocol.columnar.arrow_memory import is_valid, mask_of
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class EventRows:
         elif self.is_told:
             return columns
         values = pa.StructArray.from_arrays(
-            [*parts.values()], [*parts], mask=pa.array(~is_valid(events.values))
+            [*parts.values()], [*parts], mask=mask_of(~is_valid(events.values))
         )
         return {**columns, VALUE: _Completed(events, values, lacks)}
 
@@ -81,11 +82,11 @@ class EventRows:
         self, row: pa.StructArray, keys: pa.StructArray, is_filled: Bools
     ) -> pa.StructArray:
         own, given = fields_of(row), fields_of(keys)
-        mask = pa.array(is_filled)
+        mask = mask_of(is_filled)
         for name in self.shared:
             key = with_type(given[name], own[name].type)
             own[name] = pc.if_else(mask, pc.coalesce(key, own[name]), own[name])
-        is_null = pa.array(~(is_valid(row) | is_filled))
+        is_null = mask_of(~(is_valid(row) | is_filled))
         return pa.StructArray.from_arrays([*own.values()], [*own], mask=is_null)
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -103,7 +104,7 @@ class EventRows:
             tombstones += int(is_tombstone.sum())
             others += int(is_other.sum())
             is_left_out = is_tombstone | is_other
-            kept = batch.filter(pa.array(~is_left_out)) if is_left_out.any() else batch
+            kept = batch.filter(mask_of(~is_left_out)) if is_left_out.any() else batch
             if kept.num_rows:
                 yield self._spread(kept)
         if others:
@@ -148,7 +149,7 @@ def _part_of(keys: pa.StructArray, to: pa.StructType) -> pa.StructArray:
     """Keys with the wanted fields."""
     parts = fields_of(keys)
     arrays = [with_type(parts[field.name], field.type) for field in to]
-    return pa.StructArray.from_arrays(arrays, fields=[*to], mask=pa.array(~is_valid(keys)))
+    return pa.StructArray.from_arrays(arrays, fields=[*to], mask=mask_of(~is_valid(keys)))
 
 
 def _equal(texts: pa.StringArray, ones: Sequence[str]) -> Bools:

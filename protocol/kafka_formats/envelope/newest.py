@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_formats.envelope.spill import Spill
+from kafka_protocol.columnar.arrow_memory import mask_of
 
 Bools = npt.NDArray[np.bool_]
 
@@ -141,7 +142,7 @@ def _filtered(batches: Iterable[pa.RecordBatch], is_kept: Bools) -> Iterator[pa.
     for batch in batches:
         kept = is_kept[start : start + batch.num_rows]
         start += batch.num_rows
-        yield batch if kept.all() else batch.filter(pa.array(kept))
+        yield batch if kept.all() else batch.filter(mask_of(kept))
 
 
 def joined(batches: Iterable[pa.RecordBatch], piece: int) -> Iterator[pa.RecordBatch]:

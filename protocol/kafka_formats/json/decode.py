@@ -22,6 +22,7 @@ import pyarrow.json as pj
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
 from kafka_formats.payload.format import Decoded
+from kafka_protocol.columnar.arrow_memory import array_of
 from kafka_protocol.columnar.slices import combined
 
 _ROW: Final = secrets.token_hex(8)
@@ -133,7 +134,7 @@ def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
         pa.ArrowInvalid: One is not JSON, has another type, or is more than one.
     """
     count = len(texts)
-    rows = pa.array(np.arange(count, dtype=np.int32))
+    rows = array_of(np.arange(count), pa.int32())
     lines = pc.binary_join_element_wise(
         f'{{"{_ROW}":', rows.cast(pa.string()), f',"{_VALUE}":', texts, "}\n", ""
     )

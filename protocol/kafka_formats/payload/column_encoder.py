@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import in_rows, is_valid
+from kafka_formats.arrow.arrays import in_rows
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.format import PayloadEncoder
+from kafka_protocol.columnar.arrow_memory import EMPTY, array_of_bytes, is_valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def encode_column(values: pa.Array, encoder: ColumnEncoder, name: str) -> pa.Bin
     except SchemaError as error:
         raise SchemaError(f"column {name!r}: {error}") from error
     if encoder.frame:
-        payloads = pc.binary_join_element_wise(pa.scalar(encoder.frame), payloads, b"")
+        payloads = pc.binary_join_element_wise(array_of_bytes([encoder.frame])[0], payloads, EMPTY)
     if len(given) == len(values):
         return payloads
     return in_rows(is_valid(values), payloads)

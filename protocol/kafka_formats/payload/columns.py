@@ -12,11 +12,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import in_rows, is_valid
+from kafka_formats.arrow.arrays import in_rows
 from kafka_formats.errors import FormatError, PayloadError, SchemaError
 from kafka_formats.options.settings import Framing
 from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
+from kafka_protocol.columnar.arrow_memory import array_of, indices_of, is_valid
 
 
 class Refusal(NamedTuple):
@@ -132,7 +133,7 @@ def decode_column(
             is_broken[group.rows] = True
             continue
         is_all = len(group.rows) == len(payloads)
-        own = payloads if is_all else payloads.take(pa.array(group.rows))
+        own = payloads if is_all else payloads.take(indices_of(group.rows))
         values, is_broken[group.rows] = decoder.decode(own, group.frame_bytes)
         decoded.append((group, values))
     return DecodedColumn(
@@ -159,4 +160,4 @@ def _in_order(decoded: Sequence[tuple[Group, pa.Array]], count: int, to: pa.Data
     rows = np.concatenate([group.rows for group, _ in decoded])
     place[rows] = np.arange(len(rows))
     joined = pa.concat_arrays([values for _, values in decoded])
-    return joined.take(pa.array(place, mask=place < 0))
+    return joined.take(array_of(place, pa.int64(), place < 0))

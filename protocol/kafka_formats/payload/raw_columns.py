@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import texts_of, with_type
 from kafka_formats.errors import PayloadError
@@ -20,6 +19,8 @@ from kafka_formats.options.settings import Framing
 from kafka_formats.payload.columns import ColumnFormat, decode_present
 from kafka_formats.payload.format import Decoded, PayloadDecoder
 from kafka_formats.schema_ids.frames import Longs, SchemaId
+from kafka_protocol.columnar.arrow_memory import array_of, indices_of, is_valid, numbers_of
+from kafka_protocol.columnar.headers import header_counts
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 
 # The types that `headers` may have beside that of the source.
@@ -42,18 +43,17 @@ def raw_as(column: pa.Array, to: pa.DataType) -> pa.Array:
 
 def _map_of(headers: pa.ListArray, to: pa.MapType) -> pa.MapArray:
     """Headers by their names; of several with one name the last."""
-    count = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False)
+    count = header_counts(headers)
     entries = headers.flatten()
     if len(entries) and count.max() > 1:
         rows = np.repeat(np.arange(len(headers)), count)
         kept = _last_of_each(rows, entries.field("key"))
-        entries = entries.take(pa.array(kept))
+        entries = entries.take(indices_of(kept))
         count = np.bincount(rows[kept], minlength=len(headers))
     bounds = np.zeros(len(headers) + 1, dtype=np.int32)
     np.cumsum(count, out=bounds[1:])
     # A null at the start of a list is a null list.
-    is_null = headers.is_null().to_numpy(zero_copy_only=False)
-    offsets = pa.array(bounds, mask=np.append(is_null, False))
+    offsets = array_of(bounds, pa.int32(), np.append(~is_valid(headers), False))
     values = with_type(entries.field("value"), to.item_type)
     return pa.MapArray.from_arrays(offsets, entries.field("key"), values, to)
 
@@ -61,7 +61,7 @@ def _map_of(headers: pa.ListArray, to: pa.MapType) -> pa.MapArray:
 def _last_of_each(rows: Longs, names: pa.StringArray) -> Longs:
     """The places of the last entry of each name in each row, in order."""
     encoded = names.dictionary_encode()
-    pairs = rows * len(encoded.dictionary) + encoded.indices.to_numpy()
+    pairs = rows * len(encoded.dictionary) + numbers_of(encoded.indices)
     _, from_end = np.unique(pairs[::-1], return_index=True)
     places: Longs = np.sort(len(pairs) - 1 - from_end)
     return places

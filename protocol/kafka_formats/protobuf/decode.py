@@ -19,7 +19,7 @@ from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
 from kafka_formats.protobuf.plan import Decimal, Enum, Member, Struct
 from kafka_formats.protobuf.scan import locate
-from kafka_protocol.columnar.arrow_memory import array_of
+from kafka_protocol.columnar.arrow_memory import array_of, numbers_of
 from kafka_protocol.columnar.slices import take_slices
 
 # So many seconds are surely fewer than 2^63 microseconds.
@@ -145,7 +145,7 @@ def _is_repeated(slots: Longs, keys: pa.Array) -> Bools:
     """Whether an entry has the key of another one of its map, of which the last counts."""
     if not (slots[1:] == slots[:-1]).any():
         return np.zeros(len(slots), dtype=np.bool_)
-    codes = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
+    codes = numbers_of(keys.dictionary_encode().indices).astype(np.int64)
     entries = slots * len(slots) + codes
     _, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
     is_repeated: Bools = counts[inverse] > 1
@@ -191,7 +191,7 @@ def _names(plan: Enum, numbers: Raw, is_null: Bools) -> pa.Array:
         others, inverse = np.unique(numbers[unknown], return_inverse=True)
         places[unknown] = len(names) + inverse
         names += [f"{plan.unknown}{each}" for each in others.tolist()]
-    return pa.array(names, plan.type).take(pa.array(places, mask=is_null))
+    return pa.array(names, plan.type).take(array_of(places, pa.int64(), is_null))
 
 
 def _low(raw: Raw) -> Raw:

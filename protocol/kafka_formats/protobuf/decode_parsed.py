@@ -94,7 +94,7 @@ def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
     if len(given) == len(values):
         return structs
     is_given = np.array([each is not None for each in values])
-    return structs.take(pa.array(np.cumsum(is_given) - 1, mask=~is_given))
+    return structs.take(array_of(np.cumsum(is_given) - 1, pa.int64(), ~is_given))
 
 
 def _named(member: Member, messages: Sequence[Any]) -> pa.Array:

@@ -32,6 +32,7 @@ from kafka_formats.protobuf.plan import Struct, plan_for
 from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.protobuf.runtime import message_class, missing
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
+from kafka_protocol.columnar.arrow_memory import indices_of
 
 # Only the runtime in Python raises others than the first one.
 _ERRORS: Final = (DecodeError, LookupError, RecursionError, TypeError, ValueError)
@@ -127,12 +128,12 @@ class ProtobufDecoder:
         others = np.flatnonzero(cursor.is_broken)
         if not others.size:
             return Decoded(values, cursor.is_broken)
-        parsed = self._one_by_one(payloads.take(pa.array(others)), skipped_bytes)
+        parsed = self._one_by_one(payloads.take(indices_of(others)), skipped_bytes)
         is_broken = np.zeros(len(payloads), dtype=np.bool_)
         is_broken[others] = parsed.is_broken
         place = np.arange(len(payloads))
         place[others] = len(payloads) + np.arange(len(others))
-        return Decoded(pa.concat_arrays([values, parsed.values]).take(pa.array(place)), is_broken)
+        return Decoded(pa.concat_arrays([values, parsed.values]).take(indices_of(place)), is_broken)
 
     def _cursor(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Cursor:
         """A cursor over the messages; payloads of others are marked."""

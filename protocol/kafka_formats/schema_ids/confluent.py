@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import bounds_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of
 from kafka_formats.schema_ids.frames import (
     Frames,
     Group,
@@ -26,6 +26,7 @@ from kafka_formats.schema_ids.frames import (
     SchemaId,
     why_unframed,
 )
+from kafka_protocol.columnar.arrow_memory import indices_of, is_valid, numbers_of
 from kafka_protocol.columnar.rows import at_each_byte
 
 _ID_MAGIC: Final = 0
@@ -118,9 +119,9 @@ def _in_headers(
     """Rows by the id in their header, rows whose header has no id, and which have a header."""
     entries = headers.values
     places = np.flatnonzero(pc.equal(entries.field("key"), header).fill_null(False))
-    rows = np.searchsorted(headers.offsets.to_numpy(), places, side="right") - 1
+    rows = np.searchsorted(numbers_of(headers.offsets), places, side="right") - 1
     inside = (rows >= 0) & (rows < len(headers))
-    values = entries.field("value").take(pa.array(places[inside])).to_pylist()
+    values = entries.field("value").take(indices_of(places[inside])).to_pylist()
     # A later header of the same row replaces an earlier one.
     last = dict(zip(rows[inside].tolist(), values, strict=True))
     has_header = np.zeros(len(headers), dtype=np.bool_)

@@ -19,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import is_valid, null_where, without_first
+from kafka_formats.arrow.arrays import null_where, without_first
 from kafka_formats.schema_ids.frames import Frames, Group, InPayload, Longs, SchemaId
+from kafka_protocol.columnar.arrow_memory import is_valid
 
 _BEGIN: Final = r'\A[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"'
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import bounds_of, data_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.errors import PayloadError
 from kafka_formats.schema_ids.frames import Frames, GlueVersion, Group, Longs
+from kafka_protocol.columnar.arrow_memory import is_valid
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 HEADER_BYTES: Final = 18
