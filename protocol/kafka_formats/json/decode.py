@@ -22,11 +22,14 @@ import pyarrow.json as pj
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
 from kafka_formats.payload.format import Decoded
-from kafka_protocol.columnar.arrow_memory import array_of
+from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes, scalar_of
 from kafka_protocol.columnar.slices import combined
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
+_BEFORE_ROW, _BEFORE_VALUE, _AFTER, _NOTHING = (
+    scalar_of(text.encode(), pa.string()) for text in (f'{{"{_ROW}":', f',"{_VALUE}":', "}\n", "")
+)
 # Below this many payloads Arrow's own costs are higher than the costs of one by one.
 _LEAST: Final = 16
 # In a row: more than it takes to find one payload among very many. Arrow then likely refuses all,
@@ -136,7 +139,7 @@ def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
     count = len(texts)
     rows = array_of(np.arange(count), pa.int32())
     lines = pc.binary_join_element_wise(
-        f'{{"{_ROW}":', rows.cast(pa.string()), f',"{_VALUE}":', texts, "}\n", ""
+        _BEFORE_ROW, rows.cast(pa.string()), _BEFORE_VALUE, texts, _AFTER, _NOTHING
     )
     text = lines.buffers()[2]
     table = pj.read_json(
@@ -191,7 +194,7 @@ def _with_bytes(values: pa.Array, to: pa.DataType) -> pa.Array:
     if not pa.types.is_binary(to):
         return values
     texts = values.to_pylist()
-    return pa.array([None if each is None else b64decode(each) for each in texts], pa.binary())
+    return array_of_bytes([None if each is None else b64decode(each) for each in texts])
 
 
 def _check_texts(values: pa.Array, to: pa.DataType) -> None:

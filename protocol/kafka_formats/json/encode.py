@@ -19,9 +19,11 @@ import pyarrow.compute as pc
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.java_text import double_text, shortest_text, string_text
+from kafka_protocol.columnar.arrow_memory import EMPTY, array_of_bytes, scalar_of
 
 _BINARY: Final = pa.binary()
-_NULL: Final = pa.scalar(b"null")
+_NULL: Final = scalar_of(b"null")
+_COMMA: Final = scalar_of(b",")
 # Jackson has texts of its own for control characters.
 _CONTROL: Final = r"[\x00-\x1f]"
 
@@ -44,25 +46,25 @@ def check_type(data_type: pa.DataType) -> None:
     Raises:
         SchemaError: It has not.
     """
-    encode(pa.array([], data_type))
+    encode(pa.nulls(0, data_type))
 
 
 def _joined(*parts: Any) -> pa.BinaryArray:
-    scalars = [pa.scalar(each) if isinstance(each, bytes) else each for each in parts]
-    return pc.binary_join_element_wise(*scalars, b"")
+    scalars = [scalar_of(each) if isinstance(each, bytes) else each for each in parts]
+    return pc.binary_join_element_wise(*scalars, EMPTY)
 
 
 def _struct(values: pa.StructArray) -> pa.BinaryArray:
     parts = []
     for number, field in enumerate(values.type):
         name = b"," + string_text(field.name).encode() + b":"
-        parts.append(_joined(name, encode(values.field(number))).fill_null(b""))
+        parts.append(_joined(name, encode(values.field(number))).fill_null(EMPTY))
     if parts:
         fields = _joined(*parts) if len(parts) > 1 else parts[0]
         # The first comma goes; without fields there is no comma.
-        body = without_first(1, pc.if_else(pc.equal(fields, b""), b",", fields))
+        body = without_first(1, pc.if_else(pc.equal(fields, EMPTY), _COMMA, fields))
     else:
-        body = pa.array([b""] * len(values), _BINARY)
+        body = pa.repeat(EMPTY, len(values))
     return _null_as(values, _joined(b"{", body, b"}"))
 
 
@@ -78,7 +80,7 @@ def _map(values: pa.MapArray) -> pa.BinaryArray:
 
 
 def _items(values: pa.Array, texts: pa.BinaryArray) -> pa.BinaryArray:
-    return pc.binary_join(pa.ListArray.from_arrays(values.offsets, texts), b",")
+    return pc.binary_join(pa.ListArray.from_arrays(values.offsets, texts), _COMMA)
 
 
 def _or_null(values: pa.Array) -> pa.BinaryArray:
@@ -88,7 +90,7 @@ def _or_null(values: pa.Array) -> pa.BinaryArray:
 def _null_as(values: pa.Array, texts: pa.BinaryArray) -> pa.BinaryArray:
     if not values.null_count:
         return texts
-    return pc.if_else(values.is_valid(), texts, pa.scalar(None, _BINARY))
+    return pc.if_else(values.is_valid(), texts, scalar_of(None))
 
 
 def _string(values: pa.StringArray) -> pa.BinaryArray:
@@ -121,7 +123,7 @@ def _bytes(values: pa.BinaryArray) -> pa.BinaryArray:
 
 def _each(values: pa.Array, text: Callable[[Any], str]) -> pa.BinaryArray:
     encoded = [None if value is None else text(value).encode() for value in values.to_pylist()]
-    return pa.array(encoded, _BINARY)
+    return array_of_bytes(encoded)
 
 
 def _date(values: pa.Date32Array) -> pa.BinaryArray:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from kafka_formats.arrow.arrays import in_rows
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.format import PayloadEncoder
-from kafka_protocol.columnar.arrow_memory import EMPTY, array_of_bytes, is_valid
+from kafka_protocol.columnar.arrow_memory import EMPTY, is_valid, scalar_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def encode_column(values: pa.Array, encoder: ColumnEncoder, name: str) -> pa.Bin
     except SchemaError as error:
         raise SchemaError(f"column {name!r}: {error}") from error
     if encoder.frame:
-        payloads = pc.binary_join_element_wise(array_of_bytes([encoder.frame])[0], payloads, EMPTY)
+        payloads = pc.binary_join_element_wise(scalar_of(encoder.frame), payloads, EMPTY)
     if len(given) == len(values):
         return payloads
     return in_rows(is_valid(values), payloads)

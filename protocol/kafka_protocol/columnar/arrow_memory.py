@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 _BINARY: Final = pa.binary()
+_MOST_BYTES: Final = 2**31 - 1
 _INDICES: Final = {np.dtype(np.int32): pa.int32(), np.dtype(np.int64): pa.int64()}
 
 
@@ -45,13 +46,34 @@ def array_of(
 
 
 def array_of_bytes(values: Sequence[bytes | None], arrow_type: pa.DataType = _BINARY) -> pa.Array:
-    """An array of a few values of bytes, or of text in UTF-8."""
+    """An array of values of bytes, or of text in UTF-8.
+
+    Raises:
+        ArrowInvalid: They have more bytes than a binary array can have.
+    """
     given = [value or b"" for value in values]
     is_null = np.array([value is None for value in values], np.bool_)
     valid = bits_of(~is_null) if is_null.any() else None
-    ends = np.cumsum([0, *map(len, given)]).astype(np.int32)
-    data = np.frombuffer(b"".join(given), np.uint8)
-    return pa.Array.from_buffers(arrow_type, len(values), [valid, buffer_of(ends), buffer_of(data)])
+    ends = np.cumsum([0, *map(len, given)])
+    check_bytes(int(ends[-1]))
+    data = buffer_of(np.frombuffer(b"".join(given), np.uint8))
+    buffers = [valid, buffer_of(ends.astype(np.int32)), data]
+    return pa.Array.from_buffers(arrow_type, len(values), buffers)
+
+
+def check_bytes(size: int) -> None:
+    """Check that an array of bytes or text can have so many.
+
+    Raises:
+        ArrowInvalid: Offsets of 32 bits cannot express them.
+    """
+    if size > _MOST_BYTES:
+        raise pa.ArrowInvalid(f"{size} bytes do not fit in a binary array of up to 2 GiB")
+
+
+def scalar_of(value: bytes | None, arrow_type: pa.DataType = _BINARY) -> pa.Scalar:
+    """A value of bytes, or of text in UTF-8, for Arrow's functions."""
+    return array_of_bytes([value], arrow_type)[0]
 
 
 def indices_of(rows: npt.NDArray[np.integer[Any]]) -> pa.Array:
@@ -113,5 +135,4 @@ def _dtype_of(arrow_type: pa.DataType) -> str:
     return f"{kind}{arrow_type.bit_width // 8}"
 
 
-# The value without bytes, for Arrow's functions.
-EMPTY: Final = array_of_bytes([b""])[0]
+EMPTY: Final = scalar_of(b"")

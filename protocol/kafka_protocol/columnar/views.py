@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_protocol.columnar.arrow_memory import is_valid
+from kafka_protocol.columnar.arrow_memory import check_bytes, is_valid
 from kafka_protocol.records.compression import Buffer
 
 # pyarrow 18 cannot copy them.
@@ -25,7 +25,6 @@ LENGTH, _BUFFER, _OFFSET = 0, 2, 3
 NUMBERS: Final = 4
 # So many bytes or fewer are in the view itself, after their length.
 _INLINE_BYTES: Final = 12
-_MAX_BINARY_BYTES: Final = 2**31 - 1
 
 
 def views_of(
@@ -53,7 +52,7 @@ def copied(
     Raises:
         ArrowInvalid: They show more than a binary array can have.
     """
-    _check_size(int(views[:, LENGTH].sum(dtype=np.int64)))
+    check_bytes(int(views[:, LENGTH].sum(dtype=np.int64)))
     all_buffers = [valid, pa.py_buffer(views), *map(pa.py_buffer, buffers)]
     return pa.Array.from_buffers(pa.binary_view(), len(views), all_buffers).cast(pa.binary())
 
@@ -65,7 +64,7 @@ def check_binary_size(values: pa.Array) -> None:
         ArrowInvalid: They are views of more than 2 GiB, which Arrow's cast does not notice.
     """
     if is_view(values.type):
-        _check_size(shown_bytes(values))
+        check_bytes(shown_bytes(values))
 
 
 def is_view(kind: pa.DataType) -> bool:
@@ -82,8 +81,3 @@ def shown_bytes(values: pa.Array) -> int:
     if values.null_count:
         sizes = sizes[is_valid(values)]
     return int(sizes.sum(dtype=np.int64))
-
-
-def _check_size(size: int) -> None:
-    if size > _MAX_BINARY_BYTES:
-        raise pa.ArrowInvalid(f"{size} bytes do not fit in a binary array of up to 2 GiB")
