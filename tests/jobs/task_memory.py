@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from kafka_protocol.columnar.arrow_memory import array_of_bytes
 from tests.own_process import command_of, descendants_of, status_of
 
 
@@ -35,7 +36,8 @@ class TrivialSource(DataSource, DataSourceReader):
         return self
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pydict({"value": [b""]})
+        # By lists pyarrow would import pandas, which takes 50 MB.
+        yield pa.RecordBatch.from_arrays([array_of_bytes([b""])], ["value"])
 
 
 def main(servers: str, *topics: str) -> None:

@@ -23,6 +23,7 @@ from kafka_formats.payload.column_encoder import ColumnEncoder, encode_column
 from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.payload.format import DecoderOf
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.protobuf.decoder import decoders_of
 from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes
 from kafka_protocol.columnar.decode import decode_batches
@@ -58,6 +59,13 @@ TYPE = pa.struct(
     ]
 )
 TEXT = SchemaText(json.dumps(SCHEMA))
+PROTO = """
+syntax = "proto3";
+enum Color { RED = 0; BLUE = 1; }
+message Order {
+  int64 id = 1; string who = 2; bool paid = 3; Color color = 4; repeated int32 items = 5;
+}
+"""
 WINDOW = OffsetRange(TopicPartition("orders", 0), 0, ROWS)
 
 
@@ -125,9 +133,19 @@ def json_text() -> None:
     encode(rows_of(array_of_bytes([document] * ROWS), JsonDecoders(TYPE)).column("value"))
 
 
+def protobuf() -> None:
+    decoders = decoders_of(SchemaText(PROTO), TYPE, None)
+    payload = b"\x08\x01\x12\x03ann\x18\x01\x20\x01\x2a\x02\x01\x02"
+    assert rows_of(array_of_bytes([payload] * ROWS), decoders).column("value").null_count == 0
+
+
 WORK: dict[str, Callable[[], None]] = {
-    "read": raw, "write": written, "Avro": avro, "JSON": json_text,
-}  # fmt: skip
+    "read": raw,
+    "write": written,
+    "Avro": avro,
+    "JSON": json_text,
+    "Protobuf": protobuf,
+}
 
 
 def done() -> Iterator[tuple[str, bool]]:

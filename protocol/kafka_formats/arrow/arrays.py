@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.arrow_memory import EMPTY, array_of, mask_of
+from kafka_protocol.columnar.arrow_memory import EMPTY, array_of, array_of_bools
 from kafka_protocol.columnar.slices import offsets_of
 
 
@@ -31,7 +31,7 @@ def texts_of(values: pa.BinaryArray) -> tuple[pa.StringArray, npt.NDArray[np.boo
         return values.cast(pa.string()), np.zeros(len(values), dtype=np.bool_)
     except pa.ArrowInvalid:
         broken = np.fromiter((not _is_utf8(value) for value in values), np.bool_, len(values))
-        return pc.if_else(mask_of(broken), EMPTY, values).cast(pa.string()), broken
+        return pc.if_else(array_of_bools(broken), EMPTY, values).cast(pa.string()), broken
 
 
 def _is_utf8(value: pa.BinaryScalar) -> bool:

@@ -25,10 +25,10 @@ from kafka_formats.avro.plan import (
 from kafka_formats.payload.decimals import ONE, Ratio, rescaled
 from kafka_protocol.columnar.arrow_memory import (
     array_of,
+    array_of_bools,
     array_of_bytes,
     buffer_of,
     indices_of,
-    mask_of,
 )
 from kafka_protocol.columnar.slices import take_slices
 
@@ -86,7 +86,7 @@ def read_boolean(_plan: Boolean, cursor: Cursor) -> pa.Array:
     """Bytes that are 0 or 1."""
     byte = cursor.numbers(np.uint8)
     cursor.fail(byte > 1)
-    return mask_of(byte == 1)
+    return array_of_bools(byte == 1)
 
 
 def skip_boolean(_plan: Boolean, cursor: Cursor) -> None:

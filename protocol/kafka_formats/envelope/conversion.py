@@ -15,7 +15,7 @@ import pyarrow as pa
 from kafka_formats.envelope.connect_times import Bools, Convert
 from kafka_formats.errors import ITEMS, VALUES
 from kafka_formats.payload.connect import Path
-from kafka_protocol.columnar.arrow_memory import is_valid, mask_of, numbers_of
+from kafka_protocol.columnar.arrow_memory import array_of_bools, is_valid, numbers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _fields(conversion: Fields, values: pa.StructArray) -> Outcome:
         pa.field(each.name, part.type, each.nullable)
         for each, part in zip(values.type, parts, strict=True)
     ]
-    mask = mask_of(~is_valid(values)) if values.null_count else None
+    mask = array_of_bools(~is_valid(values)) if values.null_count else None
     return Outcome(pa.StructArray.from_arrays(parts, fields=fields, mask=mask), misfits)
 
 

@@ -22,7 +22,7 @@ from kafka_formats.envelope.debezium_placeholder import Placeholder, names_of, w
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.connect import Path, shown
 from kafka_formats.payload.format import Bools, Decoded, PayloadDecoder
-from kafka_protocol.columnar.arrow_memory import indices_of, is_valid, mask_of
+from kafka_protocol.columnar.arrow_memory import array_of_bools, indices_of, is_valid
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -119,7 +119,7 @@ class _Event:
         if SOURCE in self._parts:
             columns[SOURCE] = self._converted(plan.source, self._parts[SOURCE], (SOURCE,), misfits)
         events = pa.StructArray.from_arrays(
-            [*columns.values()], [*columns], mask=mask_of(~self._is_event)
+            [*columns.values()], [*columns], mask=array_of_bools(~self._is_event)
         )
         return Outcome(events, misfits)
 
@@ -149,7 +149,7 @@ class _Event:
         names = [field.name for field in row.type]
         masks = [placeholder.is_in(column) for column in columns]
         if any(mask.any() for mask in masks):
-            mask = mask_of(~is_valid(row))
+            mask = array_of_bools(~is_valid(row))
             row = pa.StructArray.from_arrays(without(columns, masks), names, mask=mask)
         return row, names_of(names, masks, len(row))
 

@@ -20,7 +20,7 @@ from kafka_formats.envelope.debezium_events import DELETE, OP, OTHERS, ROW
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import DecodedColumn, Fault
 from kafka_formats.payload.format import Bools, Decoded
-from kafka_protocol.columnar.arrow_memory import is_valid, mask_of
+from kafka_protocol.columnar.arrow_memory import array_of_bools, is_valid
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class EventRows:
         elif self.is_told:
             return columns
         values = pa.StructArray.from_arrays(
-            [*parts.values()], [*parts], mask=mask_of(~is_valid(events.values))
+            [*parts.values()], [*parts], mask=array_of_bools(~is_valid(events.values))
         )
         return {**columns, VALUE: _Completed(events, values, lacks)}
 
@@ -82,11 +82,11 @@ class EventRows:
         self, row: pa.StructArray, keys: pa.StructArray, is_filled: Bools
     ) -> pa.StructArray:
         own, given = fields_of(row), fields_of(keys)
-        mask = mask_of(is_filled)
+        mask = array_of_bools(is_filled)
         for name in self.shared:
             key = with_type(given[name], own[name].type)
             own[name] = pc.if_else(mask, pc.coalesce(key, own[name]), own[name])
-        is_null = mask_of(~(is_valid(row) | is_filled))
+        is_null = array_of_bools(~(is_valid(row) | is_filled))
         return pa.StructArray.from_arrays([*own.values()], [*own], mask=is_null)
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -104,7 +104,7 @@ class EventRows:
             tombstones += int(is_tombstone.sum())
             others += int(is_other.sum())
             is_left_out = is_tombstone | is_other
-            kept = batch.filter(mask_of(~is_left_out)) if is_left_out.any() else batch
+            kept = batch.filter(array_of_bools(~is_left_out)) if is_left_out.any() else batch
             if kept.num_rows:
                 yield self._spread(kept)
         if others:
@@ -149,7 +149,7 @@ def _part_of(keys: pa.StructArray, to: pa.StructType) -> pa.StructArray:
     """Keys with the wanted fields."""
     parts = fields_of(keys)
     arrays = [with_type(parts[field.name], field.type) for field in to]
-    return pa.StructArray.from_arrays(arrays, fields=[*to], mask=mask_of(~is_valid(keys)))
+    return pa.StructArray.from_arrays(arrays, fields=[*to], mask=array_of_bools(~is_valid(keys)))
 
 
 def _equal(texts: pa.StringArray, ones: Sequence[str]) -> Bools:

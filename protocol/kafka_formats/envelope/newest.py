@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_formats.envelope.spill import Spill
-from kafka_protocol.columnar.arrow_memory import mask_of
+from kafka_protocol.columnar.arrow_memory import array_of_bools
 
 Bools = npt.NDArray[np.bool_]
 
@@ -142,7 +142,7 @@ def _filtered(batches: Iterable[pa.RecordBatch], is_kept: Bools) -> Iterator[pa.
     for batch in batches:
         kept = is_kept[start : start + batch.num_rows]
         start += batch.num_rows
-        yield batch if kept.all() else batch.filter(mask_of(kept))
+        yield batch if kept.all() else batch.filter(array_of_bools(kept))
 
 
 def joined(batches: Iterable[pa.RecordBatch], piece: int) -> Iterator[pa.RecordBatch]:

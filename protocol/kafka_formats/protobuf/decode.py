@@ -19,7 +19,7 @@ from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
 from kafka_formats.protobuf.plan import Decimal, Enum, Member, Struct
 from kafka_formats.protobuf.scan import locate
-from kafka_protocol.columnar.arrow_memory import array_of, numbers_of
+from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes, numbers_of
 from kafka_protocol.columnar.slices import take_slices
 
 # So many seconds are surely fewer than 2^63 microseconds.
@@ -191,7 +191,8 @@ def _names(plan: Enum, numbers: Raw, is_null: Bools) -> pa.Array:
         others, inverse = np.unique(numbers[unknown], return_inverse=True)
         places[unknown] = len(names) + inverse
         names += [f"{plan.unknown}{each}" for each in others.tolist()]
-    return pa.array(names, plan.type).take(array_of(places, pa.int64(), is_null))
+    symbols = array_of_bytes([*map(str.encode, names)], plan.type)
+    return symbols.take(array_of(places, pa.int64(), is_null))
 
 
 def _low(raw: Raw) -> Raw:

@@ -31,7 +31,7 @@ from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
 from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, SPLITS
-from kafka_protocol.columnar.arrow_memory import indices_of, mask_of
+from kafka_protocol.columnar.arrow_memory import array_of_bools, indices_of
 from kafka_protocol.columnar.schema import TIMESTAMP_MS
 
 _log = logging.getLogger(__name__)
@@ -226,7 +226,7 @@ class _Run:
             # Each explanation costs: a log needs one only.
             broken = (_broken(batch, columns, row) for row in rows.tolist())
             self._put_aside(batch.take(indices_of(rows)), broken)
-            kept = mask_of(~is_broken)
+            kept = array_of_bools(~is_broken)
             batch = batch.filter(kept)
             values = {name: each.filter(kept) for name, each in values.items()}
         return self._assembled(batch, values)

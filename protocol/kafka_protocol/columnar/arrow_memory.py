@@ -81,7 +81,7 @@ def indices_of(rows: npt.NDArray[np.integer[Any]]) -> pa.Array:
     return pa.Array.from_buffers(_INDICES[rows.dtype], len(rows), [None, pa.py_buffer(rows)])
 
 
-def mask_of(values: npt.NDArray[np.bool_]) -> pa.Array:
+def array_of_bools(values: npt.NDArray[np.bool_]) -> pa.Array:
     """Booleans, one for each row."""
     return array_of(values, pa.bool_())
 

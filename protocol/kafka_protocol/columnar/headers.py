@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from kafka_protocol.columnar.arrow_memory import (
     EMPTY,
     array_of,
+    array_of_bools,
     array_of_bytes,
     is_valid,
-    mask_of,
     numbers_of,
 )
 from kafka_protocol.columnar.schema import HEADERS_TYPE
@@ -58,7 +58,7 @@ def decode_headers(data: Buffer, start: Longs, end: Longs) -> pa.Array:
         array_of(first, pa.int32()),
         entries,
         type=HEADERS_TYPE,
-        mask=mask_of(has_none) if has_none.any() else None,
+        mask=array_of_bools(has_none) if has_none.any() else None,
     )
 
 

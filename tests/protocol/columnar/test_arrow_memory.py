@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from kafka_protocol.columnar.arrow_memory import (
     array_of,
+    array_of_bools,
     array_of_bytes,
     bools_of,
     buffer_of,
     check_bytes,
     indices_of,
     is_valid,
-    mask_of,
     new_numbers,
     numbers_of,
     scalar_of,
@@ -93,7 +93,7 @@ def test_booleans_of_a_slice(values: list[bool | None], first: int) -> None:
     given_ = is_valid(array)
     assert given_.tolist() == [each is not None for each in values[first:]]
     assert bools_of(array)[given_].tolist() == [each for each in values[first:] if each is not None]
-    assert mask_of(given_).to_pylist() == given_.tolist()
+    assert array_of_bools(given_).to_pylist() == given_.tolist()
     assert is_valid(pa.nulls(len(values))).tolist() == [False] * len(values)
 
 
