@@ -143,7 +143,6 @@ READERS: dict[str, Callable[[Case, str], DataFrame]] = {
     "kafka": with_from_avro,
     "kafka, tuned": with_from_avro,
     "pykafka": with_pykafka,
-    "pykafka, 8 MB": with_pykafka,
     "ceiling": without_kafka,
 }
 

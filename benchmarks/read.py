@@ -57,7 +57,6 @@ CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "pykafka": ("pykafka", {}),
-    "pykafka, 8 MB": ("pykafka", {"kafka.max.partition.fetch.bytes": "8388608"}),
 }
 NO_JVM = "pykafka, no JVM"
 CONTENDERS = (*CONNECTORS, "ceiling", NO_JVM)

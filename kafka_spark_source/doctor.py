@@ -46,8 +46,6 @@ _DEFAULT_BUFFER_SIZE: Final = "65536"
 # How much Spark passes to a sink at once, in bytes, if its 10,000 rows are not less.
 _ARROW_BATCH: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _DEFAULT_ARROW_BATCH: Final = "67108864b"
-# How much a Fetch response has of a partition, in bytes.
-_FETCH_BYTES: Final = "max.partition.fetch.bytes"
 # Without checks of each access that Arrow for Java makes by default.
 _ARROW_FLAGS: Final = (
     "-Darrow.enable_unsafe_memory_access=true",
@@ -94,7 +92,7 @@ def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
     ClientConfig.from_options(client)
     driver = _examine("driver", client, job)
     executors = _executors(spark, client, job)
-    more = _costs_of_writes(spark) if _is_write(given) else _costs_of_reads(client)
+    more = _costs_of_writes(spark) if _is_write(given) else {}
     places = [
         _with_more(driver, _settings(_costs(spark) | more)),
         *(_with_more(each, _differences(driver, each)) for each in executors),
@@ -185,12 +183,6 @@ def _costs_of_writes(spark: SparkSession) -> dict[str, tuple[bool, str]]:
     is_large = spark.conf.get(_ARROW_BATCH, _DEFAULT_ARROW_BATCH) == _DEFAULT_ARROW_BATCH
     detail = "with 4m rows of 10 kB are written up to 1.3 times as fast, and take less memory"
     return {_ARROW_BATCH: (is_large, detail)}
-
-
-def _costs_of_reads(client: Mapping[str, str]) -> dict[str, tuple[bool, str]]:
-    """The same of options that change only reads."""
-    detail = "with 8388608 rows of 1 kB are read up to 1.2 times as fast; a task takes 40 MB more"
-    return {f"kafka.{_FETCH_BYTES}": (_FETCH_BYTES not in client, detail)}
 
 
 def _settings(costs: Mapping[str, tuple[bool, str]]) -> list[Finding]:

@@ -127,14 +127,6 @@ def test_large_arrow_batches_cost_a_write(size: str | None, is_named: bool) -> N
     assert name not in doctor._costs(session)
 
 
-@pytest.mark.parametrize(
-    ("client", "is_named"), [({}, True), ({"max.partition.fetch.bytes": "1"}, False)]
-)
-def test_small_fetches_cost_a_read_of_large_rows(client: dict[str, str], is_named: bool) -> None:
-    found = doctor._settings(doctor._costs_of_reads(client))
-    assert [each.subject for each in found] == ["kafka.max.partition.fetch.bytes"] * is_named
-
-
 def test_an_archive_without_bytecode_costs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     assert doctor._archive() == []

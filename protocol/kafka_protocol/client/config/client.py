@@ -192,7 +192,7 @@ class ClientConfig:
     max_partition_fetch_bytes: int = option(
         "max.partition.fetch.bytes",
         integer(1),
-        4 * 1024 * 1024,
+        8 * 1024 * 1024,
         "How many bytes to request in one Fetch. A larger batch is still returned whole. An Arrow "
         "batch has as many, within 4 and 16 MiB.",
     )
