@@ -6,8 +6,8 @@ docs/upstream). So arrays that leave this package own their memory.
 
 pyarrow imports pandas, if it is there, before it converts any value of Python or numpy: in
 `pa.array`, `pa.scalar`, `to_numpy`, and wherever a function takes such a value. That takes 0.4 s
-and 50 MB in each of Spark's workers, which have no other use for it. These functions do not import
-it. Knows no records.
+and 50 MB in each of Spark's workers that read, which have no other use for it. These functions do
+not import it. Knows no records.
 """
 
 from __future__ import annotations
