@@ -17,8 +17,7 @@ within a table: machines and hours differ.
 
 Both sides are tuned. "kafka, tuned" is Spark's own connector with the options for throughput that
 [Performance](performance.md#how-fast) recommends; "kafka" is the same connector with its defaults.
-pykafka has its defaults; with "Fetches of 8 MB" it has `kafka.max.partition.fetch.bytes=8388608`,
-as the tuned connector. Where a section says so, the session has
+pykafka has its defaults. Where a section says so, the session has
 [settings](performance.md#settings-of-the-session) that help Python sources.
 
 **Faster** names the faster one of pykafka and the tuned connector, and how many times as fast it

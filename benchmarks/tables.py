@@ -10,7 +10,7 @@ from typing import Any, Final
 RESULTS: Final = Path(__file__).parent / "results"
 
 Row = dict[str, Any]
-_TUNED, OURS, _LARGER = "kafka, tuned", "pykafka", "pykafka, 8 MB"
+_TUNED, OURS = "kafka, tuned", "pykafka"
 
 
 def results_of(name: str, folder: Path = RESULTS) -> Row:
@@ -58,18 +58,6 @@ def _read_tables(results: Row) -> Iterator[Table]:
             ]
             for by in by_workload
             for sail in [by["pykafka, no JVM"]]
-        ],
-    )
-    yield (
-        [*head[:4], "faster", "pykafka, Fetches of 8 MB, rows/s", "CPU of a row"],
-        [
-            [
-                *_kind_of_records(by[_LARGER]),
-                _faster(by[_LARGER], "to_tuned"),
-                f"{by[_LARGER]['rows_per_second']:,}",
-                _cpu(by[_LARGER]),
-            ]
-            for by in by_workload
         ],
     )
     if results["first_query"]:
@@ -290,17 +278,15 @@ def _formats_tables(results: Row) -> Iterator[Table]:
         ],
     )
     head = ["with Spark", "faster", "kafka, rows/s", "kafka, tuned", "pykafka", "times kafka"]
-    head += ["with Fetches of 8 MB, times tuned", "of the ceiling"]
     names = ("kafka", _TUNED, OURS)
     yield (
-        [*head, "CPU of a row: kafka", *names[1:], "ceiling"],
+        [*head, "of the ceiling", "CPU of a row: kafka", *names[1:], "ceiling"],
         [
             [
                 workload,
                 _faster(by[OURS], "to_tuned"),
                 *(f"{by[name]['rows_per_second']:,}" for name in names),
                 f"{by[OURS]['to_kafka']:.1f}",
-                f"{by[_LARGER]['to_tuned']:.2f}",
                 f"{by[OURS]['to_ceiling']:.0%}",
                 *(_cpu(by[name]) for name in (*names, "ceiling")),
             ]
