@@ -168,10 +168,7 @@ def _decimals(schema: Primitive | Fixed, values: pa.Array, path: str) -> pa.Bina
         decimals = values.cast(to)
     except pa.ArrowInvalid as error:
         raise PayloadError(path, f"a decimal does not fit {to.precision} digits") from error
-    data = np.frombuffer(decimals.buffers()[1], dtype=np.uint8)
-    digits = data.reshape(-1, _DECIMAL_BYTES)[
-        decimals.offset : decimals.offset + len(decimals), ::-1
-    ]
+    digits = numbers_of(decimals).view(np.uint8).reshape(-1, _DECIMAL_BYTES)[:, ::-1]
     size = np.full(len(decimals), schema.size if isinstance(schema, Fixed) else 0)
     if isinstance(schema, Primitive):
         size = _shortest(digits)

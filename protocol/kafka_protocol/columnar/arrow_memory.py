@@ -87,7 +87,10 @@ def array_of_bools(values: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def numbers_of(array: pa.Array) -> npt.NDArray[Any]:
-    """The numbers of an array with a fixed width, without a copy; where one is null, any."""
+    """The numbers of an array with a fixed width, without a copy; where one is null, any.
+
+    Those of decimals are only bytes to numpy.
+    """
     dtype = _dtype_of(array.type)
     if not len(array):
         return np.empty(0, dtype)
@@ -130,6 +133,8 @@ def buffer_of(values: npt.NDArray[Any]) -> pa.Buffer:
 def _dtype_of(arrow_type: pa.DataType) -> str:
     if pa.types.is_floating(arrow_type):
         kind = "f"
+    elif pa.types.is_decimal(arrow_type):
+        kind = "V"
     else:
         kind = "u" if pa.types.is_unsigned_integer(arrow_type) else "i"
     return f"{kind}{arrow_type.bit_width // 8}"

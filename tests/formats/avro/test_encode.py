@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.encode import encode
+from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import Schema, parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.payload.schema_text import SchemaText
 from tests.formats.avro.checks import as_fastavro_reads, as_pairs, plan_of
 from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
 
@@ -43,6 +45,11 @@ def test_fastavro_reads_what_is_written(schema: Json, data: st.DataObject) -> No
     written = encode(schema_of(schema), values)
     read = [as_pairs(schema, as_fastavro_reads(schema, row.as_py())) for row in written]
     assert pa.array(read, plan.type).equals(values)
+
+
+@given(schema=schemas())
+def test_a_type_is_checked_without_values(schema: Json) -> None:
+    AvroEncoder(SchemaText(json.dumps(schema))).check(plan_of(schema).type)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,16 @@ def test_numbers_of_a_slice(arrow_type: pa.DataType, values: list[int | None], f
     kept = [each for each in values[first:] if each is not None]
     assert numbers[is_valid(array)].tolist() == kept
     assert numbers.dtype.itemsize * 8 == arrow_type.bit_width
+
+
+@given(values=st.lists(st.none() | st.decimals(-9, 9, places=2)), first=st.integers(0, 9))
+def test_bytes_of_decimals(values: list[Decimal | None], first: int) -> None:
+    for array in (pa.array(values, pa.decimal128(9, 2))[first:], pa.nulls(0, pa.decimal128(9, 2))):
+        words = [int.from_bytes(each, "little", signed=True) for each in numbers_of(array).tolist()]
+        given_ = [each for each in array.to_pylist() if each is not None]
+        assert [each for each, kept in zip(words, is_valid(array), strict=True) if kept] == [
+            int(each * 100) for each in given_
+        ]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

@@ -49,8 +49,8 @@ ROWS: Final = (
     Planted(
         "rows beside a dead letter are dropped",
         f"{_FORMATS}/query/record_decoder.py",
-        "            kept = pa.array(~is_broken)\n",
-        "            kept = pa.array(~np.roll(is_broken, 1) & ~is_broken)\n",
+        "            kept = array_of_bools(~is_broken)\n",
+        "            kept = array_of_bools(~np.roll(is_broken, 1) & ~is_broken)\n",
     ),
     Planted(
         "text that is not UTF-8 is a row",
