@@ -45,7 +45,8 @@ from benchmarks.trivial_stream import CeilingStream
 BACKLOGS = {"100 B": 100, "1 kB": 1_000}
 WORKLOADS = (*BACKLOGS, "latency", "idle")
 REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
-WARM_UP = 1
+# Java compiles the code of both connectors in the first rounds: the third takes half of the first.
+WARM_UP = 3
 WARM_UP_BATCHES = 10
 
 Step = Callable[[str], None]
