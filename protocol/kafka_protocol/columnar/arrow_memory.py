@@ -77,7 +77,7 @@ def scalar_of(value: bytes | None, arrow_type: pa.DataType = _BINARY) -> pa.Scal
 
 
 def indices_of(rows: npt.NDArray[np.integer[Any]]) -> pa.Array:
-    """Rows to take. The array refers to numpy's memory, so it must not leave this package."""
+    """Rows to take. The array refers to numpy's memory, so it must not leave the packages."""
     return pa.Array.from_buffers(_INDICES[rows.dtype], len(rows), [None, pa.py_buffer(rows)])
 
 
