@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from benchmarks.feeds import CONNECTORS, LONG_SECONDS, started, stream_of
+from benchmarks.connectors import CONNECTORS
+from benchmarks.feeds import LONG_SECONDS, started, stream_of
 from benchmarks.topics import PARTITIONS, Topic
 
 BATCHES = 10

@@ -130,7 +130,8 @@ def main() -> None:
             rows = rows_of(BYTES_PER_TOPIC // PARTITIONS // value_bytes, value_bytes)
             with filled_topic(servers, "memory", rows, batch_rows=1_000):
                 for name, work in WORKLOADS.items():
-                    with new_topic(servers, "copies"):
+                    what = console.status(f"{name}, {value_bytes} B")
+                    with what, new_topic(servers, "copies"):
                         peak = measure(servers, "memory", work)
                     figures = (peak.pss, peak.pss / CORES, peak.rss, peak.rss / CORES)
                     table.add_row(
@@ -139,7 +140,6 @@ def main() -> None:
                         f"{peak.processes:.0f}",
                         *(f"{each:.0f}" for each in figures),
                     )
-                    console.print(f"{name}, {value_bytes} B: done")
     console.print(table)
 
 

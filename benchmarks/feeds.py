@@ -16,19 +16,13 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from benchmarks.connectors import CONNECTORS
 from benchmarks.topics import new_topic, rows_of
 from kafka_protocol.columnar.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing.waiting import Deadline
 
-# Formats and their options. After each Fetch Spark's connector requests the log end offset. At the
-# end of a log that request waits for the next Fetch on the same connection, fetch.max.wait.ms.
-CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
-    "kafka": ("kafka", {}),
-    "kafka, tuned": ("kafka", {"kafka.fetch.max.wait.ms": "1"}),
-    "pykafka": ("pykafka", {}),
-}
 CONTENDERS = (*CONNECTORS, "ceiling")
 BATCH_ROWS = 3
 VALUE_BYTES = 100

@@ -39,8 +39,8 @@ _SECTIONS: Final = {
     "wide": (
         "Many partitions",
         "`make bench-wide` reads 100 rows of each partition in a batch, and three rows of each in "
-        "micro-batches. Spark's connector is tuned with `fetch.max.wait.ms=1`: without this, it "
-        "takes 0.5 s for each partition that a task reads to its end.",
+        "micro-batches. Of the options of the tuned connector `fetch.max.wait.ms=1` counts here: "
+        "without it, a task takes 0.5 s for each partition that it reads to its end.",
     ),
     "upsert": (
         "Tables",
@@ -55,8 +55,9 @@ _SECTIONS: Final = {
     ),
     "stream": (
         "Streams",
-        "`make bench-stream` reads a backlog in ten micro-batches, then new rows: each time one in "
-        "three of four partitions.",
+        "`make bench-stream` reads a backlog in ten micro-batches, and new rows: each time one in "
+        "three of four partitions. Each of these has several sessions of its own, as Java compiles "
+        "the same code differently in each.",
     ),
     "formats": (
         "Formats",

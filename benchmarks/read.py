@@ -33,6 +33,7 @@ from pyspark.sql import DataFrame
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.connectors import CONNECTORS
 from benchmarks.processes import Processes, Run
 from benchmarks.report import RESULTS, broker, connector_jars, console, save
 from benchmarks.rounds import results_of, shuffled
@@ -44,20 +45,6 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.tools.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
 
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
-# Formats and their options.
-CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
-    "kafka": ("kafka", {}),
-    "kafka, tuned": (
-        "kafka",
-        {
-            "kafka.fetch.max.wait.ms": "1",
-            "kafka.max.partition.fetch.bytes": "8388608",
-            "kafka.max.poll.records": "20000",
-            "kafka.receive.buffer.bytes": "4194304",
-        },
-    ),
-    "pykafka": ("pykafka", {}),
-}
 NO_JVM = "pykafka, no JVM"
 CONTENDERS = (*CONNECTORS, "ceiling", NO_JVM)
 LONG_SECONDS = 600

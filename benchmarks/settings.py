@@ -18,8 +18,9 @@ from typing import Final
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.connectors import CONNECTORS
 from benchmarks.processes import Run
-from benchmarks.read import CONNECTORS, WARM_UP, Workload, topic_of
+from benchmarks.read import WARM_UP, Workload, topic_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save
 from benchmarks.rounds import Result, results_of, shuffled
 from benchmarks.session import ARROW_FLAGS, LARGE_BUFFER, TUNED, UNIX_SOCKETS

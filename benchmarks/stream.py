@@ -1,4 +1,4 @@
-"""One Spark session: Spark's own Kafka connector and pykafka as streams.
+"""Spark's own Kafka connector and pykafka as streams, in several Spark sessions.
 
     make bench-stream
 
@@ -7,35 +7,32 @@ sink. Latency: micro-batches of three rows, each written when the one before is 
 of a query without new rows. The ceiling runs beside both connectors: a Python source whose offset
 is a number in a file. Rounds alternate between the contenders because the load of the machine
 changes. Compare figures only within one run.
+
+Java compiles code by what ran before, and not alike in two processes: one session shows a connector
+ahead, and the next one behind. So each measurement has several sessions of its own, one after the
+other, each in a new process.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.catch_up import CatchUp, catch_up, check_rows, writer_of
-from benchmarks.feeds import (
-    BATCH_ROWS,
-    CONNECTORS,
-    CONTENDERS,
-    Feed,
-    feed_of,
-    finished_at,
-    started,
-    wait_for_rows,
-)
+from benchmarks.connectors import CONNECTORS
+from benchmarks.feeds import CONTENDERS
 from benchmarks.idle import idle
+from benchmarks.latency import Latency, latencies, percentiles
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import Result, ratios, shuffled
 from benchmarks.session import add_conf_argument, conf_of
@@ -43,152 +40,166 @@ from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
 
 BACKLOGS = {"100 B": 100, "1 kB": 1_000}
-WORKLOADS = (*BACKLOGS, "latency", "idle")
 REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
 # Java compiles the code of both connectors in the first rounds: the third takes half of the first.
 WARM_UP = 3
-WARM_UP_BATCHES = 10
-
-Step = Callable[[str], None]
 
 
-def measure_catch_up(
-    spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
-) -> list[Result]:
-    """A row for each size of values and connector."""
-    results: list[Result] = []
-    for name in [each for each in BACKLOGS if each in options.workload]:
-        step(f"{name}: filling the topic")
-        each = rows_of(-(-options.rows // PARTITIONS), BACKLOGS[name])
-        topic_name = f"backlog-{BACKLOGS[name]}"
-        with filled_topic(servers, topic_name, each, batch_bytes=options.batch_bytes) as topic:
-            check_rows(spark, topic)
-            runs: dict[str, list[CatchUp]] = {contender: [] for contender in CONTENDERS}
-            for number in range(WARM_UP + options.rounds):
-                step(f"{name}: round {number}")
-                for contender in shuffled(CONTENDERS, number):
-                    with writer_of(spark, contender, topic, BACKLOGS[name]) as writer:
-                        runs[contender].append(catch_up(writer, topic.rows))
-        results += summary_of_catch_up(name, topic.rows, runs)
-    return results
+class Session(NamedTuple):
+    """A session of Spark with one measurement.
+
+    Attributes:
+        rounds: The numbers of its rounds; no other session has them. The first ones warm it up.
+        step: Shows what is done.
+    """
+
+    spark: SparkSession
+    servers: str
+    options: argparse.Namespace
+    rounds: range
+    step: Callable[[str], None]
+
+
+# Contender -> what each round of it showed.
+Runs = dict[str, list[Any]]
+
+
+def measure_catch_up(value_bytes: int, in_session: Session) -> Runs:
+    """A `CatchUp` of each round."""
+    options = in_session.options
+    in_session.step("filling the topic")
+    each = rows_of(-(-options.rows // PARTITIONS), value_bytes)
+    name = f"backlog-{value_bytes}"
+    with filled_topic(in_session.servers, name, each, batch_bytes=options.batch_bytes) as topic:
+        check_rows(in_session.spark, topic)
+        runs: Runs = {contender: [] for contender in CONTENDERS}
+        for number in in_session.rounds:
+            in_session.step(f"round {number}")
+            for contender in shuffled(CONTENDERS, number):
+                with writer_of(in_session.spark, contender, topic, value_bytes) as writer:
+                    runs[contender].append(catch_up(writer, topic.rows))
+    return {contender: done[WARM_UP:] for contender, done in runs.items()}
+
+
+def measure_latency(in_session: Session) -> Runs:
+    """The `Latency` of each micro-batch of each round."""
+    runs: Runs = {contender: [] for contender in CONTENDERS}
+    for place, number in enumerate(in_session.rounds):
+        in_session.step(f"round {number}")
+        count = in_session.options.batches if place >= WARM_UP else 0
+        for contender in shuffled(CONTENDERS, number):
+            seen = latencies(in_session.spark, contender, in_session.servers, count)
+            runs[contender].append(seen)
+    return {contender: done[WARM_UP:] for contender, done in runs.items()}
+
+
+def measure_idle(in_session: Session) -> Runs:
+    """The CPU of each round; Java has nothing to compile, so the first ones do not warm it up."""
+    options = in_session.options
+    # The options of `kafka, tuned` concern tasks, and an idle query runs no task.
+    runs: Runs = {contender: [] for contender in CONTENDERS if contender != "kafka, tuned"}
+    for number in in_session.rounds[WARM_UP:]:
+        in_session.step(f"round {number}")
+        for contender in shuffled(runs, number):
+            arguments = (contender, in_session.servers, options.idle_partitions, options.seconds)
+            runs[contender].append(idle(in_session.spark, *arguments))
+    return runs
 
 
 def summary_of_catch_up(name: str, rows: int, runs: dict[str, list[CatchUp]]) -> list[Result]:
-    done = {contender: each[WARM_UP:] for contender, each in runs.items()}
-    seconds = {contender: [run.seconds for run in each] for contender, each in done.items()}
+    seconds = {contender: [run.seconds for run in done] for contender, done in runs.items()}
     in_batches = {
-        contender: [run.batch_seconds for run in each] for contender, each in done.items()
+        contender: [run.batch_seconds for run in done] for contender, done in runs.items()
     }
     return [
         {
             "workload": name,
             "contender": contender,
             "rows": rows,
-            "batches": max(run.batches for run in done[contender]),
+            "batches": max(run.batches for run in done),
             "rows_per_second": round(rows / statistics.median(seconds[contender])),
             **ratios(seconds, contender, REFERENCES),
             **ratios(in_batches, contender, {"in_batches_to_tuned": "kafka, tuned"}),
         }
-        for contender in done
+        for contender, done in runs.items()
     ]
 
 
-class Latency(NamedTuple):
-    """Times of a micro-batch in ms: from acknowledgement to completion, and its trigger alone."""
-
-    waited: float
-    trigger: float
-
-
-def latencies(query: StreamingQuery, feed: Feed, count: int) -> list[Latency]:
-    seen: list[Latency] = []
-    for number in range(1, WARM_UP_BATCHES + count + 1):
-        feed.write()
-        written = time.time()
-        progress = wait_for_rows(query, feed, number * BATCH_ROWS)
-        waited = (finished_at(progress) - written) * 1000
-        seen.append(Latency(waited, progress.durationMs["triggerExecution"]))
-    return seen[WARM_UP_BATCHES:]
-
-
-def measure_latency(
-    spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
-) -> list[Result]:
-    """A row for each contender, over the micro-batches of all rounds."""
-    rounds: dict[str, list[list[Latency]]] = {contender: [] for contender in CONTENDERS}
-    for number in range(WARM_UP + options.rounds):
-        step(f"latency: round {number}")
-        count = options.batches if number >= WARM_UP else 0
-        for contender in shuffled(CONTENDERS, number):
-            with (
-                feed_of(spark, contender, servers, PARTITIONS) as feed,
-                started(feed.stream.writeStream.format("noop")) as query,
-            ):
-                rounds[contender].append(latencies(query, feed, count))
-    kept = {contender: seen[WARM_UP:] for contender, seen in rounds.items()}
+def summary_of_latency(runs: dict[str, list[list[Latency]]]) -> list[Result]:
     medians = {
-        contender: [statistics.median(each.waited for each in one) for one in seen]
-        for contender, seen in kept.items()
+        contender: [statistics.median(each.waited for each in seen) for seen in done]
+        for contender, done in runs.items()
     }
     return [
         {
             "contender": contender,
-            "batches": options.rounds * options.batches,
-            **percentiles("", [each.waited for one in seen for each in one]),
-            **percentiles("trigger_", [each.trigger for one in seen for each in one]),
+            "batches": sum(map(len, done)),
+            **percentiles("", [each.waited for seen in done for each in seen]),
+            **percentiles("trigger_", [each.trigger for seen in done for each in seen]),
             **ratios(medians, contender, REFERENCES),
         }
-        for contender, seen in kept.items()
+        for contender, done in runs.items()
     ]
 
 
-def percentiles(prefix: str, values: list[float]) -> Result:
-    return {
-        f"{prefix}p{percent}_ms": round(float(np.percentile(values, percent)))
-        for percent in (50, 95, 99)
-    }
-
-
-def measure_idle(
-    spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
-) -> list[Result]:
-    """A row for each contender: the medians of the rounds."""
-    # The setting of `kafka, tuned` concerns tasks, and an idle query runs no task.
-    contenders = [each for each in CONTENDERS if each != "kafka, tuned"]
-    seen: dict[str, list[dict[str, float]]] = {contender: [] for contender in contenders}
-    for number in range(options.rounds):
-        step(f"idle: round {number}")
-        for contender in shuffled(contenders, number):
-            used = idle(spark, contender, servers, options.idle_partitions, options.seconds)
-            seen[contender].append(used)
+def summary_of_idle(runs: dict[str, list[dict[str, float]]]) -> list[Result]:
     return [
         {"contender": contender}
-        | {name: round(statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}
-        for contender, rounds in seen.items()
+        | {name: round(statistics.median(each[name] for each in done), 1) for name in done[0]}
+        for contender, done in runs.items()
     ]
 
 
-MEASUREMENTS = {
-    "catch_up": (measure_catch_up, tuple(BACKLOGS)),
-    "latency": (measure_latency, ("latency",)),
-    "idle": (measure_idle, ("idle",)),
+WORKLOADS: dict[str, Callable[[Session], Runs]] = {
+    **{name: partial(measure_catch_up, value_bytes) for name, value_bytes in BACKLOGS.items()},
+    "latency": measure_latency,
+    "idle": measure_idle,
 }
 
 
-def measure(
-    spark: SparkSession, servers: str, options: argparse.Namespace
-) -> dict[str, list[Result]]:
-    with Progress(console=console, transient=True) as progress:
+def run_session(
+    workload: str, jars: str, servers: str, options: argparse.Namespace, number: int
+) -> Runs:
+    """Measure in a new session of Spark; in this process."""
+    count = WARM_UP + options.rounds
+    rounds = range(number * count, (number + 1) * count)
+    with (
+        session(jars, CeilingStream, conf_of(options)) as spark,
+        Progress(console=console, transient=True) as progress,
+    ):
         bar = progress.add_task("", total=None)
 
         def step(what: str) -> None:
-            progress.update(bar, description=what)
+            progress.update(bar, description=f"{workload}, session {number}: {what}")
 
-        return {
-            name: one(spark, servers, options, step)
-            for name, (one, workloads) in MEASUREMENTS.items()
-            if {*workloads} & {*options.workload}
-        }
+        return WORKLOADS[workload](Session(spark, servers, options, rounds, step))
+
+
+def measure(workload: str, jars: str, servers: str, options: argparse.Namespace) -> Runs:
+    """The rounds of all sessions, each session in a process of its own."""
+    runs: Runs = {}
+    for number in range(options.sessions):
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            done = process.submit(run_session, workload, jars, servers, options, number).result()
+        for contender, rounds in done.items():
+            runs.setdefault(contender, []).extend(rounds)
+    return runs
+
+
+def summaries(runs: dict[str, Runs], rows: int) -> dict[str, list[Result]]:
+    """The rows of each table whose workloads were measured."""
+    caught_up = [
+        row
+        for name in BACKLOGS
+        if name in runs
+        for row in summary_of_catch_up(name, rows, runs[name])
+    ]
+    tables = {
+        "catch_up": caught_up,
+        "latency": summary_of_latency(runs.get("latency", {})),
+        "idle": summary_of_idle(runs.get("idle", {})),
+    }
+    return {name: table for name, table in tables.items() if table}
 
 
 TABLES = {
@@ -231,7 +242,8 @@ def show(results: dict[str, list[Result]]) -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=4_000_000, help="of a backlog")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sessions", type=int, default=3, help="of each workload")
+    parser.add_argument("--rounds", type=int, default=2, help="of each session")
     parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
     parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
     parser.add_argument("--idle-partitions", type=int, default=100, help="of an idle topic")
@@ -240,7 +252,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
     add_conf_argument(parser)
-    parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
+    parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=[*WORKLOADS])
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
 
@@ -248,13 +260,18 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-stream")
-    with broker(options.nodes) as cluster, session(jars, CeilingStream, conf_of(options)) as spark:
-        results = measure(spark, cluster.bootstrap_servers, options)
+    with broker(options.nodes) as cluster:
+        runs = {
+            name: measure(name, jars, cluster.bootstrap_servers, options)
+            for name in options.workload
+        }
+    results = summaries(runs, options.rows)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
     settings = {
         "contenders": CONNECTORS,
         "rows": options.rows,
+        "sessions": options.sessions,
         "rounds": options.rounds,
         "batches": options.batches,
         "seconds": options.seconds,

@@ -17,8 +17,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
+from benchmarks.connectors import CONNECTORS
 from benchmarks.processes import Processes, Run, jvm_of
-from benchmarks.read import CONNECTORS, WARM_UP, into_noop
+from benchmarks.read import WARM_UP, into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import Result, results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of

@@ -28,8 +28,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
+from benchmarks.connectors import CONNECTORS
 from benchmarks.processes import Processes, Run, cpu_of_a_row, descendants, jvm_of
-from benchmarks.read import CONNECTORS, into_noop
+from benchmarks.read import into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import Result, shuffled
 from benchmarks.session import add_conf_argument, conf_of

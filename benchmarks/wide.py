@@ -24,8 +24,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
+from benchmarks.connectors import CONNECTORS
 from benchmarks.feeds import (
-    CONNECTORS,
     VALUE_BYTES,
     Feed,
     finished_at,
