@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from tests.spark_session import settings
 from tests.stream_folder import StreamFolder
 from tests.stream_records import Journal, Offsets, expect_each_once
 
@@ -32,13 +33,8 @@ _CONFIG: Final = {
 @contextmanager
 def source_evolution(spark: SparkSession) -> Iterator[None]:
     """New queries of the session have named sources, and version 2 of the offset log."""
-    for name, value in _CONFIG.items():
-        spark.conf.set(name, value)
-    try:
+    with settings(spark, _CONFIG):
         yield
-    finally:
-        for name in _CONFIG:
-            spark.conf.unset(name)
 
 
 class NamedSources:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Final
 
@@ -49,3 +50,15 @@ def run_session(name: str, **config: str) -> Iterator[SparkSession]:
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()
+
+
+@contextmanager
+def settings(spark: SparkSession, config: Mapping[str, str]) -> Iterator[None]:
+    """Settings of a session for the body; their defaults afterwards."""
+    for name, value in config.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in config:
+            spark.conf.unset(name)

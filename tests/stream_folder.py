@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -16,6 +17,9 @@ from tests.stream_records import Offsets, Record
 Log = Literal["offsets", "sink", "commits"]
 LOGS: Final[tuple[Log, ...]] = ("offsets", "sink", "commits")
 """The logs to which each batch writes a file, in this order; the file name is its number."""
+
+RESTARTED: Final = {"spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false"}
+"""The setting of a session whose driver may be killed (`docs/upstream/spark-first-entry.md`)."""
 
 _SOON_SECONDS = 120
 _SCHEMA = "topic string, partition int, offset long, value string"
@@ -89,6 +93,11 @@ class StreamFolder:
             for file, of_batch in self._entries(log):
                 if (of_batch, order) > kept:
                     file.unlink()
+
+    def begin_first_entry(self) -> None:
+        """Leaves what a driver leaves that dies while it writes the first entry."""
+        self._logs["offsets"].mkdir(parents=True)
+        (self._logs["offsets"] / f".0.{uuid4()}.tmp").touch()
 
     def _is_at(self, ends: Offsets) -> bool:
         finished = self.batches("commits")

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.own_process import run_module
+from tests.integration.guides import blocks_of
+from tests.own_process import run_command, run_module
+
+needs_pandas = pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
 
 
+@needs_pandas
 def test_records_are_read_and_written_without_pandas(tmp_path: Path) -> None:
     """pyarrow imports it where it converts values of Python or numpy; Spark's workers do not."""
-    if find_spec("pandas") is None:
-        pytest.skip("pandas is not installed")
     imported = run_module(tmp_path, "tests.jobs.worker_work")
     assert imported
     assert [work for work, has_pandas in imported.items() if has_pandas] == []
+
+
+@needs_pandas
+def test_arrow_imports_pandas_as_its_report_says(tmp_path: Path) -> None:
+    (code,) = blocks_of("upstream/arrow-pandas.md")
+    run_command(tmp_path, [sys.executable, "-c", code])

@@ -1,16 +1,11 @@
-"""The Python of the guides runs as it stands, but for addresses, folders and names from before.
-
-`tests/integration/test_examples.py` runs the README and the page about Arrow, `test_get_started.py`
-that for beginners, `test_pasted_test.py` that about tests, `sail/test_sail.py` that about Sail,
-`tests/change_data` that about change data. A page whose code no test runs says so.
-"""
+"""The Python of the guides runs as it stands, but for addresses, folders and names from before."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +18,7 @@ from kafka_formats.registry.schemas import NewSchema
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.formats.protobuf.messages import descriptor_set
-from tests.integration.example_processes import ROOT, python_in
+from tests.integration.guides import GUIDES, Guide, blocks_of
 from tests.witness import produce
 
 pytestmark = [
@@ -46,47 +41,6 @@ ORDER = {
 PROTO = 'syntax = "proto3"; package shop; message Order { int64 id = 1; string customer = 2; }'
 
 
-class Guide(NamedTuple):
-    """What a page needs.
-
-    Attributes:
-        page: Its name in `docs`.
-        blocks: How many blocks of Python it has.
-        left_out: The start of blocks that are run elsewhere, or show only a part of a call.
-    """
-
-    page: str
-    blocks: int
-    left_out: tuple[str, ...] = ()
-
-
-GUIDES = (
-    Guide("index.md", 1),
-    Guide("reading.md", 1),
-    Guide("streaming.md", 4),
-    Guide("tables.md", 5),
-    Guide("writing.md", 2),
-    Guide("exactly-once.md", 1),
-    Guide("performance.md", 2),
-    Guide("operations.md", 1),
-    Guide("debezium.md", 1),
-    # test_thin_client.py and test_pipelines.py
-    Guide("clusters.md", 3, ("spark = SparkSession.builder.remote(", "@dp.table")),
-    Guide("api.md", 6),
-)
-ELSEWHERE = {
-    "dead-letters.md",
-    "arrow.md",
-    "change-data.md",
-    "sail.md",
-    "formats.md",
-    "schema-evolution.md",
-    "sql.md",
-    "testing.md",
-    "get-started.md",
-}
-
-
 @pytest.fixture(scope="module")
 def kafka(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
     """A broker that makes topics when they are first used."""
@@ -98,10 +52,6 @@ def _queries_end(spark: SparkSession) -> Iterator[None]:
     yield
     for query in spark.streams.active:
         query.stop()
-
-
-def blocks_of(page: str) -> list[str]:
-    return python_in((ROOT / "docs" / page).read_text())
 
 
 def run(code: str, names: dict[str, Any], replaced: Mapping[str, str]) -> None:
@@ -217,13 +167,3 @@ def test_the_guide_of_formats(
         assert parse_alone({**names["registry"], **names["read"]}).formats.payloads
     assert len(blocks) == 1
     assert blocks[0].startswith('.schema("value struct<')
-
-
-def test_each_page_with_code_is_run_or_says_that_it_is_not() -> None:
-    docs = ROOT / "docs"
-    run_here = {guide.page for guide in GUIDES} | ELSEWHERE
-    for page in sorted(docs.rglob("*.md")):
-        name = str(page.relative_to(docs))
-        if blocks_of(name) and name not in run_here:
-            words = " ".join(page.read_text().split()).lower()
-            assert "not run by" in words or "not run here" in words, name

@@ -18,6 +18,7 @@ from kafka_spark_source.testing import KafkaCluster
 from tests.integration.clients import soon
 from tests.integration.conftest import MakeTopic, Read
 from tests.integration.topics import delete_records
+from tests.spark_session import settings
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -45,9 +46,8 @@ def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
 
 @pytest.fixture
 def switched_on(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set(SWITCH, "true")
-    yield
-    spark.conf.unset(SWITCH)
+    with settings(spark, {SWITCH: "true"}):
+        yield
 
 
 def kept(df: DataFrame) -> set[tuple[int, int]]:

@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
+from tests.integration.guides import blocks_of
+from tests.spark_session import settings
 from tests.stream_driver import Driver
-from tests.stream_folder import LOGS, Log, StreamFolder
+from tests.stream_folder import LOGS, RESTARTED, Log, StreamFolder
 from tests.stream_records import Journal, Offsets, expect_each_once
 from tests.tiers import MANY, ONE
 
@@ -114,6 +117,26 @@ def test_a_driver_that_died_between_two_writes(
         journal.write(topic, range(PARTITIONS), 5)
         folder.run_to(load(spark, options), journal.ends())
         expect_each_once(folder.records(spark), journal, starts)
+
+
+@pytest.mark.newest
+def test_a_driver_that_died_in_its_first_entry(
+    tmp_path: Path, spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic
+) -> None:
+    """It starts with the setting that the report for Spark names, and not without it."""
+    (report,) = blocks_of("upstream/spark-first-entry.md")
+    with pytest.raises(StreamingQueryException, match="CHECKPOINT_LOCATION_NOT_EMPTY"):
+        exec(report, {})
+    topic = make_topic(partitions=PARTITIONS)
+    journal = Journal(kafka_cluster.bootstrap_servers)
+    journal.write(topic, range(PARTITIONS), HISTORY)
+    servers = {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
+    stream = load(spark, {**servers, "subscribe": topic, "startingOffsets": "earliest"})
+    folder = StreamFolder(tmp_path)
+    folder.begin_first_entry()
+    with settings(spark, RESTARTED):
+        folder.run_to(stream, journal.ends())
+    expect_each_once(folder.records(spark), journal, {topic: dict.fromkeys(range(PARTITIONS), 0)})
 
 
 Moment = Callable[[Driver, StreamFolder], None]

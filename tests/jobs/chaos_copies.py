@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.jobs.stream_to_files import STARTED
 from tests.spark_session import SPARK_ERRORS, run_session
-from tests.stream_folder import StreamFolder
+from tests.stream_folder import RESTARTED, StreamFolder
 
 FAILED = "failed: "
 CLIENT_ID = "chaos"
@@ -36,7 +36,7 @@ Start = Callable[[], StreamingQuery]
 
 
 def main(connector: str, _folder: str, options: str) -> None:
-    config = {
+    config = RESTARTED | {
         "spark_master": "local-cluster[2,1,1024]",
         "spark_executor_memory": "512m",
         # The master does not give up after some lost executors.

@@ -21,13 +21,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tests.jobs.pausing_sink import PausingSource
 from tests.jobs.stream_to_files import STARTED
 from tests.spark_session import SPARK_ERRORS, run_session
+from tests.stream_folder import RESTARTED
 
 # Longer than a micro-batch on a slow machine; tests wait for it at the end.
 TRANSACTION_TIMEOUT_MS = 45_000
 
 
 def main(connector: str, folder: str, options: str) -> None:
-    for spark in run_session("copy", spark_master="local[2,4]"):
+    for spark in run_session("copy", spark_master="local[2,4]", **RESTARTED):
         spark.dataSource.register(PausingSource)
         start_query = partial(start, spark, connector, Path(folder), **json.loads(options))
         query = start_query()

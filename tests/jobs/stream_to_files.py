@@ -12,14 +12,15 @@ import sys
 from pathlib import Path
 
 from tests.spark_session import run_session
-from tests.stream_folder import StreamFolder
+from tests.stream_folder import RESTARTED, StreamFolder
 
 STARTED = "started"
 
 
 def main(connector: str, folder: str, options: str) -> None:
     # Keep the whole log: tests read the first offsets from it.
-    for spark in run_session("stream to files", spark_sql_streaming_minBatchesToRetain="100000"):
+    config = RESTARTED | {"spark.sql.streaming.minBatchesToRetain": "100000"}
+    for spark in run_session("stream to files", **config):
         stream = spark.readStream.format(connector).options(**json.loads(options)).load()
         query = StreamFolder(Path(folder)).start(stream)
         print(STARTED, flush=True)
