@@ -129,16 +129,13 @@ def _write(results: Row) -> Bars:
 
 def _stream(results: Row) -> Bars:
     caught_up = [
-        (f"catching up, {row['workload']}", row["in_batches_to_tuned"])
+        (f"catching up, {row['workload']}", row["to_tuned"])
         for row in results["catch_up"]
         if row["contender"] == "pykafka"
     ]
     (few,) = (row["to_tuned"] for row in results["latency"] if row["contender"] == "pykafka")
     times = [("a few new rows", few), *caught_up]
-    return Bars(
-        f"Micro-batches: {_range(times)} times Spark's connector,\ntuned",
-        times,
-    )
+    return Bars(f"Streams: {_range(times)} times Spark's connector,\ntuned", times)
 
 
 def _formats(results: Row) -> Bars:

@@ -39,8 +39,8 @@ _SECTIONS: Final = {
     "wide": (
         "Many partitions",
         "`make bench-wide` reads 100 rows of each partition in a batch, and three rows of each in "
-        "micro-batches. Of the options of the tuned connector `fetch.max.wait.ms=1` counts here: "
-        "without it, a task takes 0.5 s for each partition that it reads to its end.",
+        "micro-batches. `fetch.max.wait.ms=1` is the option of the tuned connector that counts "
+        "here: without it, a task takes 0.5 s for each partition that it reads to its end.",
     ),
     "upsert": (
         "Tables",

@@ -18,6 +18,7 @@ WRITE: Final = ("write", "write", "workload", "to_kafka")
 AVRO: Final = ("formats", "queries", "workload", "to_tuned")
 WIDE: Final = ("wide", "results", "partitions", "to_tuned")
 STREAM: Final = ("stream", "catch_up", "workload", "to_tuned")
+LATENCY: Final = ("stream", "latency", "contender", "to_tuned")
 
 # Each claim, where its figures are, and the names of its cases there.
 CLAIMS: Final = {
@@ -29,6 +30,7 @@ CLAIMS: Final = {
     "writes with zstd": (WRITE, r".* zstd tuned"),
     "small records in batches of 5": (READ, r"100 B x 5( lz4)?"),
     "streams that catch up": (STREAM, r".*"),
+    "a few new rows of a stream": (LATENCY, r".*"),
     "uncompressed writes up to 1 kB": (WRITE, r"(100 B|1 kB.*) none tuned"),
     "uncompressed writes of 10 kB": (WRITE, r"10 kB none tuned"),
     "Avro records of few small fields": (AVRO, r"10 fields, 100 B"),
