@@ -125,6 +125,20 @@ def wait_for_rows(query: StreamingQuery, feed: Feed, rows: int) -> StreamingQuer
     return reached[0]
 
 
+def write_and_wait(
+    query: StreamingQuery, feed: Feed, rows: int
+) -> tuple[float, StreamingQueryProgress]:
+    """Write new rows, and wait until the query has read that many in all.
+
+    Returns:
+        The seconds from the acknowledgement to the end of the batch, and its progress.
+    """
+    feed.write()
+    written = time.time()
+    progress = wait_for_rows(query, feed, rows)
+    return finished_at(progress) - written, progress
+
+
 def rows_before(offset: str, feed: Feed) -> int:
     return sum((json.loads(offset) or {}).get(feed.offsets, {}).values())
 

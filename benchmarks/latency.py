@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.feeds import BATCH_ROWS, Feed, feed_of, finished_at, started, wait_for_rows
+from benchmarks.feeds import BATCH_ROWS, Feed, feed_of, started, write_and_wait
 from benchmarks.rounds import Result
 from benchmarks.topics import PARTITIONS
 
@@ -34,11 +33,8 @@ def latencies(spark: SparkSession, contender: str, servers: str, count: int) -> 
 
 
 def _latency(query: StreamingQuery, feed: Feed, number: int) -> Latency:
-    feed.write()
-    written = time.time()
-    progress = wait_for_rows(query, feed, (number + 1) * BATCH_ROWS)
-    waited = (finished_at(progress) - written) * 1000
-    return Latency(waited, progress.durationMs["triggerExecution"])
+    seconds, progress = write_and_wait(query, feed, (number + 1) * BATCH_ROWS)
+    return Latency(seconds * 1000, progress.durationMs["triggerExecution"])
 
 
 def percentiles(prefix: str, values: list[float]) -> Result:

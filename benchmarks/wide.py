@@ -28,10 +28,10 @@ from benchmarks.connectors import CONNECTORS
 from benchmarks.feeds import (
     VALUE_BYTES,
     Feed,
-    finished_at,
     started,
     stream_of,
     wait_for_rows,
+    write_and_wait,
 )
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import Result, ratios, shuffled
@@ -133,10 +133,8 @@ def _latencies(query: StreamingQuery, feed: Feed, partitions: int, count: int) -
     rows = partitions * ROWS_OF_MICRO_BATCH
     wait_for_rows(query, feed, rows)
     for number in range(2, count + 2):
-        feed.write()
-        written = time.time()
-        progress = wait_for_rows(query, feed, number * rows)
-        yield finished_at(progress) - written
+        seconds, _ = write_and_wait(query, feed, number * rows)
+        yield seconds
 
 
 MEASUREMENTS = {"batch": batch_reads, "micro-batch": micro_batches}
