@@ -38,7 +38,8 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 PARTS := test-integration test-protocol test-spark test-oldest test-conformance \
 	test-change-data-$(CONNECTOR_SPARK) lint test-sail
 ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
-	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) test-sail lint
+	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) \
+	test-one-record-batches test-sail lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
@@ -101,6 +102,11 @@ test-spark: $(VENV)/.installed-dev
 test-integration: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(WITH_REAL_BROKERS) \
 		$(call SELECT,not slow,not older)
+
+# The same, with one record in each log batch that librdkafka writes.
+test-one-record-batches: $(VENV)/.installed-dev
+	@$(call PART,$@) $(BIN)/python -m pytest -p tests.one_record_batches tests/integration \
+		-m "not slow and not older"
 
 # The protocol, the formats and the planning, on another Python: `make test-python PYTHON=python3.13`.
 PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning
