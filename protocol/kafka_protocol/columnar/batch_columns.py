@@ -120,6 +120,7 @@ def _take(
         position = rest.until_offset
         wire, starts, stops = wire[:-1], starts[:-1], stops[:-1]
         headers = headers.where(slice(-1))
+    size = int(stops[-1]) if len(stops) else 0
     is_new = headers.next_offset > rest.from_offset
     if not (len(is_new) and is_new[-1]):
         return None
@@ -134,6 +135,7 @@ def _take(
         position,
         int(wire["partition_leader_epoch"][-1]),
         is_empty=False,
+        size=size,
     )
 
 

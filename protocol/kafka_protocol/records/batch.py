@@ -116,6 +116,12 @@ class RecordBatch(NamedTuple):
     header: BatchHeader | MessageSetHeader
     payload: memoryview
 
+    @property
+    def batch_bytes(self) -> int:
+        """The size of the batch in bytes."""
+        header_bytes = HEADER_BYTES if isinstance(self.header, BatchHeader) else 0
+        return header_bytes + len(self.payload)
+
 
 def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator[RecordBatch]:
     """Split the records of a Fetch response into batches, without decompressing or copying them.

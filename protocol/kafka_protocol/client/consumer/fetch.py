@@ -195,10 +195,11 @@ class _Fetcher:
         config, position = self._cluster.config, self._position
         topic = topic._replace(topic_id=self._identity.topic_id)
         wait_ms = min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms))
-        limits = FetchLimits(position.max_bytes, position.max_bytes, wait_ms)
+        max_bytes = position.max_bytes
         wanted = WantedPartition(
-            self._topic_partition, position.offset, position.epoch, leader, topic
+            self._topic_partition, position.offset, position.epoch, max_bytes, leader, topic
         )
+        limits = FetchLimits(max_bytes, wait_ms)
         return fetch_request([wanted], limits, config, version, self._replica.rack)
 
     def _receive(self) -> tuple[Broker, PartitionData]:

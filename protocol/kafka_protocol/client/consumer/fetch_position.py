@@ -16,12 +16,13 @@ from kafka_protocol.client.consumer.errors import (
     LogTruncatedError,
     OffsetOutOfRangeError,
 )
-from kafka_protocol.client.consumer.fetch_request import OVERHEAD_BYTES, PartlyRead
+from kafka_protocol.client.consumer.fetch_request import PartlyRead
 from kafka_protocol.client.consumer.fetch_response import (
     UNKNOWN_EPOCH,
     PartitionData,
     TakenBatches,
 )
+from kafka_protocol.client.consumer.fetch_size import FetchSize
 from kafka_protocol.errors import CorruptRecordError, KafkaError, KafkaTimeoutError, ProtocolError
 from kafka_protocol.topic_partition import LogBounds
 
@@ -75,7 +76,6 @@ class FetchPosition:
     Attributes:
         rest: The part of the range that is not read yet.
         epoch: The leader epoch of the batch before it, or UNKNOWN_EPOCH.
-        max_bytes: How many bytes to request.
         state: The knowledge about the position.
     """
 
@@ -84,8 +84,7 @@ class FetchPosition:
         self.epoch = reading.epoch
         self.state = State.IN_LOG
         self._max_response_bytes = config.max_response_bytes
-        self._most_bytes = max(1, config.max_response_bytes - OVERHEAD_BYTES)
-        self.max_bytes = min(config.max_partition_fetch_bytes, self._most_bytes)
+        self._size = FetchSize(config)
         self._idle_responses = 0
 
     def __repr__(self) -> str:
@@ -95,6 +94,11 @@ class FetchPosition:
     def offset(self) -> int:
         """The next offset."""
         return self.rest.from_offset
+
+    @property
+    def max_bytes(self) -> int:
+        """How many bytes to request."""
+        return self._size.for_offsets(self.rest.size)
 
     @property
     def is_done(self) -> bool:
@@ -113,8 +117,9 @@ class FetchPosition:
             ProtocolError: Several responses had only batches before the position.
         """
         if data.records and taken.is_empty:
-            self._double_max_bytes(len(data.records))
+            self._enlarge(len(data.records))
         elif taken.position > self.offset:
+            self._size.note(taken, self.offset)
             self.rest = self.rest._replace(from_offset=taken.position)
             self.epoch = taken.epoch
             self.note(Event.PROGRESS)
@@ -163,16 +168,16 @@ class FetchPosition:
                 f"{_MAX_IDLE_RESPONSES} responses held only batches before that offset"
             )
 
-    def _double_max_bytes(self, got_bytes: int) -> None:
+    def _enlarge(self, got_bytes: int) -> None:
         """Request more bytes: brokers below 0.10.1 cut even the first batch (KIP-74)."""
-        if self.max_bytes >= self._most_bytes:
+        if self.max_bytes >= self._size.most:
             raise CorruptRecordError(
                 "the batch does not fit in kafka.receive.message.max.bytes "
                 f"({self._max_response_bytes} bytes); {got_bytes} bytes came",
                 offset=self.offset,
                 topic_partition=self.rest.topic_partition,
             )
-        self.max_bytes = min(2 * self.max_bytes, self._most_bytes)
+        self._size.enlarge(self.max_bytes)
 
 
 def _open_transaction_text(data: PartitionData, isolation_level: str) -> str:

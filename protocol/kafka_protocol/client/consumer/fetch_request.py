@@ -51,6 +51,7 @@ class WantedPartition(NamedTuple):
         topic_partition: The partition.
         offset: The first offset to fetch.
         epoch: The leader epoch of the batch before `offset`, or UNKNOWN_EPOCH.
+        max_bytes: The limit of its records in a response.
         leader: Its leader in metadata.
         topic: Its topic in metadata.
     """
@@ -58,6 +59,7 @@ class WantedPartition(NamedTuple):
     topic_partition: TopicPartition
     offset: int
     epoch: int
+    max_bytes: int
     leader: Leader
     topic: Topic
 
@@ -67,12 +69,10 @@ class FetchLimits(NamedTuple):
 
     Attributes:
         max_bytes: The limit of all records; a larger first batch comes whole (KIP-74).
-        partition_max_bytes: The limit of the records of one partition.
         max_wait_ms: How long the broker waits for `fetch.min.bytes`.
     """
 
     max_bytes: int
-    partition_max_bytes: int
     max_wait_ms: int
 
 
@@ -85,7 +85,7 @@ def fetch_request(
 ) -> FetchRequest:
     """A Fetch, to be sent in this version."""
     topics: dict[str, FetchRequest.FetchTopic] = {}
-    for topic_partition, offset, epoch, leader, topic in wanted:
+    for topic_partition, offset, epoch, max_bytes, leader, topic in wanted:
         # No checksum covers the epoch of a batch: one above the leader's cannot be right.
         has_epoch = version >= _FIRST_WITH_FETCHED_EPOCH and epoch <= leader.epoch
         partition = FetchRequest.FetchTopic.FetchPartition(
@@ -93,7 +93,7 @@ def fetch_request(
             current_leader_epoch=leader.epoch,
             fetch_offset=offset,
             last_fetched_epoch=epoch if has_epoch else UNKNOWN_EPOCH,
-            partition_max_bytes=limits.partition_max_bytes,
+            partition_max_bytes=max_bytes,
         )
         of_topic = topics.setdefault(
             topic.name,
@@ -102,7 +102,8 @@ def fetch_request(
         of_topic.partitions.append(partition)
     return FetchRequest(
         max_wait_ms=limits.max_wait_ms,
-        min_bytes=config.fetch_min_bytes,
+        # A broker waits for these, and no more than the limit can come.
+        min_bytes=min(config.fetch_min_bytes, limits.max_bytes),
         max_bytes=limits.max_bytes,
         isolation_level=ISOLATION_LEVELS[config.isolation_level],
         topics=[*topics.values()],

@@ -41,6 +41,7 @@ class TakenBatches(NamedTuple):
     is_empty: bool  # whether the response has no complete batch
     # The error to raise if a batch stays at or behind the high watermark.
     misplaced: CorruptRecordError | None = None
+    size: int = 0  # the bytes of the response up to `position`
 
 
 def partition_data(
@@ -122,7 +123,7 @@ def _take_batches(
 ) -> TakenBatches:
     position, epoch = rest.from_offset, UNKNOWN_EPOCH
     wanted: list[RecordBatch] = []
-    is_empty, misplaced = True, None
+    is_empty, misplaced, size = True, None, 0
     for batch in read_batches(memoryview(data.records or b""), rest.until_offset):
         is_empty = False
         header = batch.header
@@ -139,6 +140,7 @@ def _take_batches(
             break
         if check_crcs:
             check_crc(batch)
+        size += batch.batch_bytes
         hides = is_hidden(batch)  # for each batch: a marker before the position counts
         if header.next_offset <= position:
             continue
@@ -149,7 +151,7 @@ def _take_batches(
         if position >= rest.until_offset:
             # Batches behind the range can be newer than the high watermark of the response.
             break
-    return TakenBatches(wanted, position, epoch, is_empty, misplaced)
+    return TakenBatches(wanted, position, epoch, is_empty, misplaced, size)
 
 
 def _misplaced(

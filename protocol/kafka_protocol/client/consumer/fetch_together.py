@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -31,6 +32,7 @@ from kafka_protocol.client.consumer.fetch_response import (
     TakeBatches,
     TakenBatches,
 )
+from kafka_protocol.client.consumer.fetch_size import FetchSize
 from kafka_protocol.client.consumer.replica import ReadReplica
 from kafka_protocol.errors import BrokerError, CorruptRecordError, KafkaError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
@@ -161,6 +163,7 @@ class _BrokerReader:
         self._take = take
         self._held = held
         self._waiting: dict[TopicPartition, _Led] = {}  # the asked ones, too
+        self._sizes = defaultdict[str, FetchSize](partial(FetchSize, cluster.config))  # of topics
         self._asked: list[_Led] = []
         self._redirected: defaultdict[int, list[_Led]] = defaultdict(list)
         self._has_checked_ids = False
@@ -250,19 +253,18 @@ class _BrokerReader:
         config = self._cluster.config
         limit = max(1, config.max_response_bytes - len(self._asked) * OVERHEAD_BYTES)
         max_bytes = min(max(_MAX_BYTES, config.max_partition_fetch_bytes), limit)
-        limits = FetchLimits(
-            max_bytes, min(config.max_partition_fetch_bytes, max_bytes), _MAX_WAIT_MS
-        )
         wanted = [
             WantedPartition(
                 each.range.rest.topic_partition,
                 each.range.rest.from_offset,
                 each.range.epoch,
+                min(self._sizes[each.topic.name].for_offsets(each.range.rest.size), max_bytes),
                 each.leader,
                 each.topic,
             )
             for each in self._asked
         ]
+        limits = FetchLimits(max_bytes, _MAX_WAIT_MS)
         return fetch_request(wanted, limits, config, version, config.client_rack)
 
     # --- Responses -------------------------------------------------------------------------------
@@ -288,6 +290,7 @@ class _BrokerReader:
                 continue
             if taken.position > rest.from_offset:
                 has_progress = True
+                self._sizes[topic.name].note(taken, rest.from_offset)
                 each.range.rest = rest._replace(from_offset=taken.position)
                 each.range.epoch = taken.epoch
                 if data and taken.batches:

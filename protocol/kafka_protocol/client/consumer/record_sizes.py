@@ -24,7 +24,7 @@ from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH, partiti
 from kafka_protocol.client.consumer.list_offsets import can_retry_read
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_protocol.records.batch import HEADER_BYTES, BatchHeader, RecordBatch, read_batches
+from kafka_protocol.records.batch import BatchHeader, read_batches
 from kafka_protocol.topic_partition import TopicPartition
 
 # The sample of each partition, in bytes; brokers since 0.10.1 send at least one whole batch.
@@ -80,14 +80,17 @@ def _fetch_samples(
     leaders, errors = group_by_leader(cluster, offsets, deadline)
     for no_leader in errors.values():
         raise no_leader
-    limits = FetchLimits(cluster.config.max_response_bytes // 2, _SAMPLE_BYTES, _MAX_WAIT_MS)
+    limits = FetchLimits(cluster.config.max_response_bytes // 2, _MAX_WAIT_MS)
 
     def send(node_id: int) -> SentRequest:
         led = leaders[node_id]
         have_ids = all(has_topic_id(topic) for _, topic in led.values())
         needed = FetchRequest.versions if have_ids else FETCH_BY_NAME
         broker = cluster.broker(node_id, deadline)
-        wanted = [WantedPartition(tp, offsets[tp], UNKNOWN_EPOCH, *at) for tp, at in led.items()]
+        wanted = [
+            WantedPartition(tp, offsets[tp], UNKNOWN_EPOCH, _SAMPLE_BYTES, *at)
+            for tp, at in led.items()
+        ]
         version = broker.choose(FetchRequest, needed)
         return broker.send(fetch_request(wanted, limits, cluster.config, version), deadline, needed)
 
@@ -113,10 +116,5 @@ def _bytes_per_offset(records: memoryview, offset: int) -> float:
     first = batches[0].header
     # The headers of the old formats do not say where a batch begins.
     begin = first.base_offset if isinstance(first, BatchHeader) else offset
-    return sum(map(_size, batches)) / max(1, batches[-1].header.next_offset - begin)
-
-
-def _size(batch: RecordBatch) -> int:
-    """The bytes of a batch; in the old formats the payload includes the header."""
-    header_bytes = HEADER_BYTES if isinstance(batch.header, BatchHeader) else 0
-    return header_bytes + len(batch.payload)
+    size = sum(each.batch_bytes for each in batches)
+    return size / max(1, batches[-1].header.next_offset - begin)

@@ -58,6 +58,18 @@ def test_the_position_and_epoch_after_the_last_batch(
     assert (found.is_empty, found.misplaced) == (False, None)
 
 
+@pytest.mark.parametrize(("until", "position", "batches"), [(1, 2, 1), (3, 4, 2), (100, 6, 3)])
+def test_the_bytes_up_to_the_position(until: int, position: int, batches: int) -> None:
+    records = stored(1, 4, 5)
+    found = taken_from(records, 0, until)
+    assert (found.position, found.size) == (position, batches * len(records) // 3)
+
+
+@pytest.mark.parametrize("records", [plain(4, 5, 6), wrapped(0, 1, 2, at=6)])
+def test_the_bytes_of_old_formats(records: bytes) -> None:
+    assert taken_from(records, 4, 7).size == len(records)
+
+
 def test_fault_20_old_formats_have_no_epochs() -> None:
     found = taken_from(encode_messages([Message(0, 1, None, b"a")], 1), 0, 1)
     assert (found.position, found.epoch) == (1, UNKNOWN_EPOCH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,12 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import fetch_rest
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
-from kafka_protocol.client.consumer.fetch_response import Fetched, take_batches
+from kafka_protocol.client.consumer.fetch_response import (
+    Fetched,
+    PartitionData,
+    TakenBatches,
+    take_batches,
+)
 from kafka_protocol.client.consumer.fetch_together import FetchTogether
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
@@ -142,6 +148,27 @@ def test_a_limit_of_bytes_needs_more_fetches() -> None:
         wanted = ranges(cluster)
         assert sorted(read(client, wanted)) == all_values()
         assert len(cluster.asked(FetchRequest)) > 3
+
+
+@pytest.mark.parametrize("value_bytes", [100, 10_000])
+def test_little_is_fetched_behind_short_ranges(value_bytes: int) -> None:
+    with ScriptedCluster(1) as cluster, closing(cluster.client()) as client:
+        cluster.add_topic("t", COUNT)
+        for number, _ in product(range(COUNT), range(1_000_000 // value_bytes)):
+            cluster.append(partition(number), bytes(value_bytes))
+        wanted = ranges(cluster, start=20, until=30)
+        received: list[int] = []
+
+        def take(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+            received.append(len(data.records or b""))
+            return take_batches(data, rest, check_crcs=check_crcs)
+
+        with closing(FetchTogether(client, wanted, take)) as together:
+            for each in wanted:
+                assert [*together.fetched_of(each.rest.topic_partition)]
+        assert all(each.is_done for each in wanted)
+        # With the limit of each partition it would be a megabyte of each.
+        assert sum(received) < COUNT * (2 * 10 * (value_bytes + 100) + 80_000)
 
 
 def test_many_partitions_are_asked_for_in_several_requests(
