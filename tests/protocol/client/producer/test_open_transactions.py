@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.client.clock import now_ms
+from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.open_transactions import (
     EMPTY,
@@ -137,5 +137,5 @@ def test_fault_26_each_fenced_id_has_its_own_error() -> None:
 def test_more_than_can_be_in_flight_are_fenced() -> None:
     with transactional() as (cluster, client):
         ids = [f"a-{number}" for number in range(1_200)]
-        assert set(fence_all(client, ids, soon()).values()) == {None}
+        assert set(fence_all(client, ids, Deadline.after(60_000)).values()) == {None}
         assert len(cluster.asked(InitProducerIdRequest)) == len(ids)

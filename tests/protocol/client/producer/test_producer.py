@@ -145,7 +145,8 @@ def test_abandon_does_not_affect_the_next_producer() -> None:
         producer.push(UNLIMITED)
         producer.abandon()
         write(client, b"b")
-        assert values_of(cluster)[-1] == b"b"
+        # The broker may handle the abandoned request before, later or never.
+        assert [value for value in values_of(cluster) if value != b"a"] == [b"b"]
 
 
 # --- Sequences -----------------------------------------------------------------------------------
