@@ -2,10 +2,11 @@
 
     make bench-wide
 
-Spark's own Kafka connector and pykafka read topics of 4, 100 and 1,000 partitions with 100 rows in
-each, into the `noop` sink: as a batch, and as micro-batches of a few rows in each partition, each
-written when the one before is done. Rounds alternate between the contenders because the load of
-the machine changes. Compare figures only within one run.
+Spark's own Kafka connector and pykafka read topics of 4, 100 and 1,000 partitions into the `noop`
+sink: 100 rows of each as a batch; a few rows in each partition as micro-batches, each written when
+the one before is done; and a backlog in ten micro-batches, each with a part of each log. Rounds
+alternate between the contenders because the load of the machine changes. Compare figures only
+within one run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.catch_up import backlog_of, catch_up
 from benchmarks.ceiling import Ceiling
 from benchmarks.connectors import CONNECTORS
 from benchmarks.feeds import (
@@ -43,6 +45,11 @@ from kafka_protocol.topic_partition import TopicPartition
 
 ROWS_OF_BATCH_READ: Final = 100
 ROWS_OF_MICRO_BATCH: Final = 3
+# Of all partitions together. Spark's connector, tuned, keeps what it fetched ahead for each of
+# them: with twice as many rows in 100 partitions it runs out of its 1 GB of memory.
+ROWS_OF_BACKLOG: Final = 200_000
+BACKLOG_VALUE_BYTES: Final = 1_000
+BACKLOG_BATCH_BYTES: Final = 65_536
 WARM_UP: Final = 1
 # With its defaults, Spark's connector takes minutes for 1,000 partitions.
 LARGEST_WITH_DEFAULTS: Final = 100
@@ -137,7 +144,23 @@ def _latencies(query: StreamingQuery, feed: Feed, partitions: int, count: int) -
         yield seconds
 
 
-MEASUREMENTS = {"batch": batch_reads, "micro-batch": micro_batches}
+def backlogs(
+    spark: SparkSession, servers: str, partitions: int, options: argparse.Namespace, step: Step
+) -> dict[str, list[float]]:
+    """Contender -> seconds of each round, from the start of the query to its end."""
+    rows = rows_of(ROWS_OF_BACKLOG // partitions, BACKLOG_VALUE_BYTES)
+    seconds: dict[str, list[float]] = {name: [] for name in contenders_for(partitions)}
+    name, limit = f"backlog-{partitions}", BACKLOG_BATCH_BYTES
+    with filled_topic(servers, name, rows, batch_bytes=limit, partitions=partitions) as topic:
+        for number in range(WARM_UP + options.rounds):
+            for contender in shuffled(seconds, number):
+                step(f"{contender}, backlog {number}")
+                writer = backlog_of(spark, contender, topic)
+                seconds[contender].append(catch_up(writer, topic.rows).seconds)
+    return {name: each[WARM_UP:] for name, each in seconds.items()}
+
+
+MEASUREMENTS = {"batch": batch_reads, "micro-batch": micro_batches, "catching up": backlogs}
 
 
 def measure(spark: SparkSession, servers: str, options: argparse.Namespace) -> list[Result]:
