@@ -39,7 +39,7 @@ PARTS := test-integration test-protocol test-spark test-oldest test-conformance 
 	test-change-data-$(CONNECTOR_SPARK) lint test-sail
 ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) \
-	test-one-record-batches test-sail lint
+	test-slow-brokers test-one-record-batches test-sail lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
@@ -103,10 +103,18 @@ test-integration: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(WITH_REAL_BROKERS) \
 		$(call SELECT,not slow,not older)
 
+# What passes time, or cuts batches, in another way needs no other examples.
+test-slow-brokers test-one-record-batches: export HYPOTHESIS_PROFILE := quick
+
 # The same, with one record in each log batch that librdkafka writes.
 test-one-record-batches: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest -p tests.one_record_batches tests/integration \
 		-m "not slow and not older"
+
+# The client, with scripted brokers that pause before some requests and responses.
+test-slow-brokers: $(VENV)/.installed-dev
+	@$(call PART,$@) $(BIN)/python -m pytest -p tests.slow_brokers tests/protocol/client \
+		-m "not slow"
 
 # The protocol, the formats and the planning, on another Python: `make test-python PYTHON=python3.13`.
 PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning
