@@ -23,3 +23,7 @@ CONNECTORS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     ),
     "pykafka": ("pykafka", {}),
 }
+
+# The name of each ratio, and the contender that others are compared with.
+REFERENCES: Final = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
+WITH_CEILING: Final = REFERENCES | {"to_ceiling": "ceiling"}

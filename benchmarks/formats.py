@@ -26,7 +26,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import BATCH_BYTES, Ceiling
-from benchmarks.connectors import CONNECTORS
+from benchmarks.connectors import CONNECTORS, WITH_CEILING
 from benchmarks.formats_alone import (
     DISTINCT,
     SHAPES,
@@ -38,7 +38,7 @@ from benchmarks.formats_alone import (
     payloads_of,
 )
 from benchmarks.processes import Processes, Run, jvm_of
-from benchmarks.read import REFERENCES, WARM_UP
+from benchmarks.read import WARM_UP
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.rounds import results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of
@@ -173,7 +173,7 @@ def with_spark(
             measured = {name: done[WARM_UP:] for name, done in runs.items()}
             results += [
                 {"workload": query.name} | each
-                for each in results_of(topic.rows, measured, REFERENCES)
+                for each in results_of(topic.rows, measured, WITH_CEILING)
             ]
     return results
 

@@ -33,7 +33,7 @@ from pyspark.sql import DataFrame
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.connectors import CONNECTORS
+from benchmarks.connectors import CONNECTORS, WITH_CEILING
 from benchmarks.processes import Processes, Run
 from benchmarks.report import RESULTS, broker, connector_jars, console, save
 from benchmarks.rounds import results_of, shuffled
@@ -192,9 +192,6 @@ def measure(
     return results
 
 
-REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned", "to_ceiling": "ceiling"}
-
-
 def summary(
     workload: Workload, rows: int, runs: Mapping[str, Sequence[Run]]
 ) -> list[dict[str, object]]:
@@ -205,7 +202,7 @@ def summary(
         "codec": workload.codec,
         "query": workload.query,
     }
-    return [facts | each for each in results_of(rows, runs, REFERENCES)]
+    return [facts | each for each in results_of(rows, runs, WITH_CEILING)]
 
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:

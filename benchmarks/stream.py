@@ -29,7 +29,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.catch_up import CatchUp, catch_up, check_rows, writer_of
-from benchmarks.connectors import CONNECTORS
+from benchmarks.connectors import CONNECTORS, REFERENCES
 from benchmarks.feeds import CONTENDERS
 from benchmarks.idle import idle
 from benchmarks.latency import Latency, latencies, percentiles
@@ -40,12 +40,11 @@ from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
 
 BACKLOGS = {"100 B": 100, "1 kB": 1_000}
-REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
 # Java compiles the code of both connectors in the first rounds: the third takes half of the first.
 WARM_UP = 3
 
 
-class Session(NamedTuple):
+class Measuring(NamedTuple):
     """A session of Spark with one measurement.
 
     Attributes:
@@ -64,45 +63,45 @@ class Session(NamedTuple):
 Runs = dict[str, list[Any]]
 
 
-def measure_catch_up(value_bytes: int, in_session: Session) -> Runs:
+def measure_catch_up(value_bytes: int, measuring: Measuring) -> Runs:
     """A `CatchUp` of each round."""
-    options = in_session.options
-    in_session.step("filling the topic")
+    options = measuring.options
+    measuring.step("filling the topic")
     each = rows_of(-(-options.rows // PARTITIONS), value_bytes)
     name = f"backlog-{value_bytes}"
-    with filled_topic(in_session.servers, name, each, batch_bytes=options.batch_bytes) as topic:
-        check_rows(in_session.spark, topic)
+    with filled_topic(measuring.servers, name, each, batch_bytes=options.batch_bytes) as topic:
+        check_rows(measuring.spark, topic)
         runs: Runs = {contender: [] for contender in CONTENDERS}
-        for number in in_session.rounds:
-            in_session.step(f"round {number}")
+        for number in measuring.rounds:
+            measuring.step(f"round {number}")
             for contender in shuffled(CONTENDERS, number):
-                with writer_of(in_session.spark, contender, topic, value_bytes) as writer:
+                with writer_of(measuring.spark, contender, topic, value_bytes) as writer:
                     runs[contender].append(catch_up(writer, topic.rows))
     return {contender: done[WARM_UP:] for contender, done in runs.items()}
 
 
-def measure_latency(in_session: Session) -> Runs:
+def measure_latency(measuring: Measuring) -> Runs:
     """The `Latency` of each micro-batch of each round."""
     runs: Runs = {contender: [] for contender in CONTENDERS}
-    for place, number in enumerate(in_session.rounds):
-        in_session.step(f"round {number}")
-        count = in_session.options.batches if place >= WARM_UP else 0
+    for place, number in enumerate(measuring.rounds):
+        measuring.step(f"round {number}")
+        count = measuring.options.batches if place >= WARM_UP else 0
         for contender in shuffled(CONTENDERS, number):
-            seen = latencies(in_session.spark, contender, in_session.servers, count)
+            seen = latencies(measuring.spark, contender, measuring.servers, count)
             runs[contender].append(seen)
     return {contender: done[WARM_UP:] for contender, done in runs.items()}
 
 
-def measure_idle(in_session: Session) -> Runs:
+def measure_idle(measuring: Measuring) -> Runs:
     """The CPU of each round; Java has nothing to compile, so the first ones do not warm it up."""
-    options = in_session.options
+    options = measuring.options
     # The options of `kafka, tuned` concern tasks, and an idle query runs no task.
     runs: Runs = {contender: [] for contender in CONTENDERS if contender != "kafka, tuned"}
-    for number in in_session.rounds[WARM_UP:]:
-        in_session.step(f"round {number}")
+    for number in measuring.rounds[WARM_UP:]:
+        measuring.step(f"round {number}")
         for contender in shuffled(runs, number):
-            arguments = (contender, in_session.servers, options.idle_partitions, options.seconds)
-            runs[contender].append(idle(in_session.spark, *arguments))
+            arguments = (contender, measuring.servers, options.idle_partitions, options.seconds)
+            runs[contender].append(idle(measuring.spark, *arguments))
     return runs
 
 
@@ -150,7 +149,7 @@ def summary_of_idle(runs: dict[str, list[dict[str, float]]]) -> list[Result]:
     ]
 
 
-WORKLOADS: dict[str, Callable[[Session], Runs]] = {
+WORKLOADS: dict[str, Callable[[Measuring], Runs]] = {
     **{name: partial(measure_catch_up, value_bytes) for name, value_bytes in BACKLOGS.items()},
     "latency": measure_latency,
     "idle": measure_idle,
@@ -172,7 +171,7 @@ def run_session(
         def step(what: str) -> None:
             progress.update(bar, description=f"{workload}, session {number}: {what}")
 
-        return WORKLOADS[workload](Session(spark, servers, options, rounds, step))
+        return WORKLOADS[workload](Measuring(spark, servers, options, rounds, step))
 
 
 def measure(workload: str, jars: str, servers: str, options: argparse.Namespace) -> Runs:
