@@ -39,9 +39,9 @@ _SECTIONS: Final = {
     "wide": (
         "Many partitions",
         "`make bench-wide` reads 100 rows of each partition in a batch, three rows of each in "
-        "micro-batches, and a backlog of 200,000 rows of 1 kB in ten micro-batches. Of the options "
-        "of the tuned connector `fetch.max.wait.ms=1` counts here: without it, a task takes 0.5 s "
-        "for each partition that it reads to its end.",
+        "micro-batches, and a backlog of 200,000 rows of 1 kB in ten micro-batches. "
+        "`fetch.max.wait.ms=1` is the option of the tuned connector that counts here: without it, "
+        "a task takes 0.5 s for each partition that it reads to its end.",
     ),
     "upsert": (
         "Tables",
