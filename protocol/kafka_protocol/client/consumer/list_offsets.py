@@ -17,6 +17,7 @@ from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_l
 from kafka_protocol.client.consumer.stale_leaders import is_lower_than_before, superseded
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
 from kafka_protocol.errors import (
+    BrokerConnectionError,
     BrokerError,
     ErrorCode,
     KafkaError,
@@ -73,8 +74,11 @@ def list_offsets(
         failures: dict[TopicPartition, KafkaError] = {}
         try:
             requests = _requests(cluster, missing, failures, deadline)
-        except KafkaTimeoutError as too_late:
-            last.wait(too_late)
+        except (BrokerConnectionError, KafkaTimeoutError) as failure:
+            # A deadline that ends this try must not hide the error of the one before.
+            if isinstance(failure, BrokerConnectionError) and not deadline.has_passed:
+                raise
+            last.wait(failure)
             continue
         for request, broker, response in _exchange(cluster, requests, failures, deadline):
             _sort_results(response, broker, request.positions, offsets, failures)

@@ -26,6 +26,7 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
+from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.log import START_MS
@@ -55,6 +56,20 @@ def listing(offset: int) -> faults.Fault:
                 result.offset, result.old_style_offsets = offset, []
 
     return faults.changed(change)
+
+
+def test_a_deadline_that_cuts_a_try_does_not_hide_the_error_before() -> None:
+    with one_partition((b"a",), request_timeout_ms=300) as (cluster, client):
+        cluster.move_leader(PARTITION, -1)
+        asked = len(cluster.asked(MetadataRequest))
+
+        def once(handler: Handler) -> Handler:
+            return faults.in_turn(handler, faults.response_lost(handler))
+
+        cluster.spoil(MetadataRequest, once)
+        passes = PassesWhen(lambda: len(cluster.asked(MetadataRequest)) >= asked + 2)
+        with pytest.raises(BrokerError, match="LEADER_NOT_AVAILABLE"):
+            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, passes)
 
 
 @pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, START_MS])

@@ -220,4 +220,4 @@ def test_no_leader_is_left() -> None:
             pytest.raises(KafkaError, match=r"LEADER_NOT_AVAILABLE|FENCED_LEADER_EPOCH"),
             sleeps_take_no_time(),
         ):
-            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(500))
+            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
