@@ -45,9 +45,13 @@ from kafka_protocol.topic_partition import TopicPartition
 
 ROWS_OF_BATCH_READ: Final = 100
 ROWS_OF_MICRO_BATCH: Final = 3
-# Of all partitions together. Spark's connector, tuned, keeps what it fetched ahead for each of
-# them: with twice as many rows in 100 partitions it runs out of its 1 GB of memory.
+# Of all partitions together.
 ROWS_OF_BACKLOG: Final = 200_000
+# Spark's connector, tuned, keeps what it fetched ahead for each partition, and Java has 1 GB unless
+# told.
+MEMORY: Final = {"spark.driver.memory": "4g"}
+# With more partitions than it keeps consumers for (64), each of its micro-batches makes them anew.
+LARGEST_BACKLOG: Final = 100
 BACKLOG_VALUE_BYTES: Final = 1_000
 BACKLOG_BATCH_BYTES: Final = 65_536
 WARM_UP: Final = 1
@@ -147,7 +151,12 @@ def _latencies(query: StreamingQuery, feed: Feed, partitions: int, count: int) -
 def backlogs(
     spark: SparkSession, servers: str, partitions: int, options: argparse.Namespace, step: Step
 ) -> dict[str, list[float]]:
-    """Contender -> seconds of each round, from the start of the query to its end."""
+    """Contender -> seconds of each round, from the start of the query to its end.
+
+    Empty for more than `LARGEST_BACKLOG` partitions.
+    """
+    if partitions > LARGEST_BACKLOG:
+        return {}
     rows = rows_of(ROWS_OF_BACKLOG // partitions, BACKLOG_VALUE_BYTES)
     seconds: dict[str, list[float]] = {name: [] for name in contenders_for(partitions)}
     name, limit = f"backlog-{partitions}", BACKLOG_BATCH_BYTES
@@ -221,7 +230,8 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-wide")
-    with broker() as cluster, session(jars, Ceiling, conf_of(options)) as spark:
+    conf = conf_of(options) | MEMORY
+    with broker() as cluster, session(jars, Ceiling, conf) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
@@ -229,7 +239,7 @@ def main() -> None:
         "contenders": CONNECTORS,
         "rounds": options.rounds,
         "batches": options.batches,
-        "conf": options.conf,
+        "conf": [f"{name}={value}" for name, value in conf.items()],
     }
     save(options.results / "wide.json", settings | {"results": results})
 
