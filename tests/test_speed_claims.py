@@ -29,7 +29,7 @@ CLAIMS: Final = {
     "writes of small records": (WRITE, r"100 B .* tuned"),
     "writes with zstd": (WRITE, r".* zstd tuned"),
     "small records in batches of 5": (READ, r"100 B x 5( lz4)?"),
-    "streams that catch up": (STREAM, r".*"),
+    "streams that catch up on few partitions": (STREAM, r".*"),
     "a few new rows of a stream": (LATENCY, r".*"),
     "uncompressed writes up to 1 kB": (WRITE, r"(100 B|1 kB.*) none tuned"),
     "uncompressed writes of 10 kB": (WRITE, r"10 kB none tuned"),
