@@ -103,10 +103,7 @@ test-integration: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(WITH_REAL_BROKERS) \
 		$(call SELECT,not slow,not older)
 
-# What passes time, or cuts batches, in another way needs no other examples.
-test-slow-brokers test-one-record-batches: export HYPOTHESIS_PROFILE := quick
-
-# The same, with one record in each log batch that librdkafka writes.
+# The quick tests of test-integration, with one record in each log batch that librdkafka writes.
 test-one-record-batches: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest -p tests.one_record_batches tests/integration \
 		-m "not slow and not older"
@@ -167,8 +164,9 @@ test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-d
 	@$(call PART,$@) .venv-spark-$(CONNECTOR_SPARK)/bin/python -m pytest tests/conformance \
 		$(call SELECT,core and not slow)
 
-# Few examples show what another release changes.
-test-oldest $(OTHER_SPARKS:%=test-spark-%): export HYPOTHESIS_PROFILE := quick
+# Few examples show what another release, other log batches or slow brokers change.
+test-oldest $(OTHER_SPARKS:%=test-spark-%) test-one-record-batches test-slow-brokers: \
+	export HYPOTHESIS_PROFILE := quick
 
 test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed $(VENV)/.installed-dev
 	@$(call PART,$@) .venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(SPARK_TESTS) \

@@ -230,7 +230,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-wide")
-    conf = conf_of(options) | MEMORY
+    conf = MEMORY | conf_of(options)
     with broker() as cluster, session(jars, Ceiling, conf) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)

@@ -15,7 +15,8 @@ from kafka_protocol.client.consumer.fetch_request import OVERHEAD_BYTES
 from kafka_protocol.client.consumer.fetch_response import TakenBatches
 from kafka_protocol.records.batch import BatchHeader
 
-# The most for the first Fetch; the default of Java's `max.partition.fetch.bytes`.
+# The most for the first Fetch, without the margin; the default of Java's
+# `max.partition.fetch.bytes`.
 _FIRST_BYTES: Final = 1024 * 1024
 # Records of this size are expected before one has come.
 _EXPECTED_RECORD_BYTES: Final = 1024
