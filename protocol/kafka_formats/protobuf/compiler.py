@@ -1,7 +1,7 @@
-"""A schema's text -> descriptors of its files. Only drivers compile `.proto` text.
+"""A schema's text -> descriptors of its files.
 
 A registry gives `.proto` text, or a serialised `FileDescriptorProto` in Base64, which Confluent's
-clients in Python register. protoc, from grpcio-tools, runs in a process of its own.
+clients in Python register, or as a response to a request for it: then no compiler runs.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ import base64
 import binascii
 import importlib
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
@@ -26,15 +23,12 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
 from kafka_formats.protobuf.known_files import CONFLUENT_FILES, KNOWN_FILES
 from kafka_formats.protobuf.names import messages_in, name_meant
+from kafka_formats.protobuf.protoc import compiled_texts, imports_of
+from kafka_protocol.auth.mechanism import shown
 
-_TIMEOUT_SECONDS: Final = 60
-_MAX_CHARACTERS: Final = 16 * 1024 * 1024
 # Files that no registry has; their modules are part of protobuf and googleapis-common-protos.
-_BUILT_IN: Final = ("google/protobuf/", "google/type/")
-_IMPORTS: Final = re.compile(r"import\s+(?:(?:public|weak|option)\s+)?[\"']([\w./-]+)[\"']")
-_IN_PROTOC: Final = re.compile(r"google/protobuf/\w+\.proto")
-# How a line about a fault begins.
-_FAULT: Final = re.compile(r"\S+\.proto:(?!.*\bwarning: )")
+_BUILT_IN: Final = re.compile(r"google/(?:protobuf|type)(?:/[a-z_]+)+\.proto")
+_IN_PROTOC: Final = re.compile(r"google/protobuf/[a-z_]+\.proto")
 
 
 class Files(tuple[FileDescriptorProto, ...]):
@@ -57,13 +51,15 @@ def compiled(schema: SchemaText) -> Files:
     """
     if schema.text.startswith(DESCRIPTOR_SET):
         return _of_set(schema.text.removeprefix(DESCRIPTOR_SET), schema.message)
+    for name, _ in schema.dependencies:
+        _check_name(name)
     own = _free_name({name for name, _ in schema.dependencies})
     texts = dict([*schema.dependencies, (own, schema.text)])
     given = {name: file for name, text in texts.items() if (file := serialised(name, text))}
     texts = {name: text for name, text in texts.items() if name not in given}
     if texts:
         common = {each: _built_in(each, own) for each in _common_types(texts) - given.keys()}
-        given |= _from_text(texts, _with_imports(given | common, but_for=texts))
+        given |= compiled_texts(texts, _with_imports(given | common, but_for=texts))
     return _in_order(given, own)
 
 
@@ -79,8 +75,7 @@ def serialised(name: str, text: str) -> FileDescriptorProto | None:
 
 def is_built_in(name: str) -> bool:
     """Whether a file is one that no registry has to have."""
-    is_google = name.startswith(_BUILT_IN) and name.endswith(".proto")
-    return is_google or name in CONFLUENT_FILES
+    return _BUILT_IN.fullmatch(name) is not None or name in CONFLUENT_FILES
 
 
 def _of_set(text: str, message: str | None) -> Files:
@@ -148,7 +143,7 @@ def _built_in(name: str, importer: str) -> FileDescriptorProto:
         # protoc has more, as the features of Java, Go and C++ in editions.
         if _IN_PROTOC.fullmatch(name):
             with suppress(SchemaError):
-                return _from_text({"all.proto": f'syntax="proto3";import "{name}";'}, {})[name]
+                return compiled_texts({"": f'syntax="proto3";import "{name}";'}, {})[name]
     raise SchemaError(
         f"{importer} imports {name!r}, which is missing: register it as a reference, or give a "
         "FileDescriptorSet with all imports"
@@ -157,63 +152,18 @@ def _built_in(name: str, importer: str) -> FileDescriptorProto:
 
 def _common_types(texts: Mapping[str, str]) -> set[str]:
     """The files that texts import, and that neither they nor protoc bring."""
-    names = {name for text in texts.values() for name in _IMPORTS.findall(text)} - texts.keys()
+    names = {name for text in texts.values() for name in imports_of(text)} - texts.keys()
     return {name for name in names if name.startswith("google/type/")} | (
         names & KNOWN_FILES.keys()
     )
 
 
-def _from_text(
-    texts: dict[str, str], others: dict[str, FileDescriptorProto]
-) -> dict[str, FileDescriptorProto]:
-    if sum(map(len, texts.values())) > _MAX_CHARACTERS:
-        raise SchemaError(f"it has more than {_MAX_CHARACTERS} characters")
-    with tempfile.TemporaryDirectory(prefix="pykafka-proto-") as folder:
-        root, out = Path(folder, "files"), Path(folder, "out")
-        for name, text in texts.items():
-            place = root / _safe(name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, "utf-8", "surrogatepass")
-        arguments = [f"--proto_path={root}", f"--descriptor_set_out={out}", "--include_imports"]
-        if others:
-            known = Path(folder, "known")
-            known.write_bytes(FileDescriptorSet(file=others.values()).SerializeToString())
-            arguments.append(f"--descriptor_set_in={known}")
-        _run_protoc([*arguments, *texts], f"{root}/")
-        file_set = FileDescriptorSet.FromString(out.read_bytes())
-    return {each.name: each for each in file_set.file}
-
-
-def _run_protoc(arguments: list[str], root: str) -> None:
-    # The module adds the folder of the well-known types itself.
-    command = [sys.executable, "-m", "grpc_tools.protoc", *arguments]
-    try:
-        done = subprocess.run(  # noqa: S603 our own arguments, no shell
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SchemaError(f"protoc took more than {_TIMEOUT_SECONDS} s") from error
-    if "No module named" in done.stderr:
-        raise SchemaError(
-            "Protobuf needs grpcio-tools to compile .proto text: pip install "
-            "'pyspark-pykafka[protobuf]', or give a FileDescriptorSet"
-        )
-    if done.returncode:
-        lines = done.stderr.replace(root, "").splitlines()
-        faults = [each for each in lines if _FAULT.match(each)] or lines
-        raise SchemaError("protoc refuses it: " + "; ".join(faults[:3])[:1_000])
-
-
-def _safe(name: str) -> PurePosixPath:
+def _check_name(name: str) -> None:
+    """Check a name that no import can have: protoc compares the text of names, not places."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\\" in name or ":" in name:
-        raise SchemaError(f"a file cannot be named {name!r}: rename the reference")
-    return path
+    is_normal = str(path) == name and not path.is_absolute() and not {".", ".."} & {*path.parts}
+    if not is_normal or "\\" in name or not name.isprintable():
+        raise SchemaError(f"a file cannot be named {shown(name)!r}: rename the reference")
 
 
 def _free_name(taken: set[str]) -> str:
