@@ -53,6 +53,10 @@ class NotFoundError(RegistryError):
     """A subject, version or schema does not exist in the registry."""
 
 
+class RefusedRequestError(RegistryError):
+    """The registry does not accept a request as it is: 400 or 422."""
+
+
 class UnknownPathError(RegistryError):
     """A 404 without a reason of the registry: there may be no registry at the path."""
 

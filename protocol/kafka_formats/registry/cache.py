@@ -25,6 +25,8 @@ class RegistryCache:
         self._by_id: dict[int | uuid.UUID, RegisteredSchema] = {}
         self._by_version: dict[tuple[str, int], SchemaBody] = {}
         self._is_registry = False
+        self.gives_descriptors = True
+        """Whether the registry has to be asked for descriptors of Protobuf; until it gave none."""
 
     def by_id(
         self, schema_id: int | uuid.UUID, ask: Callable[[], RegisteredSchema]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import uuid
 from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
-from kafka_formats.errors import NotFoundError, RegistryError, UnknownPathError
+from kafka_formats.errors import (
+    NotFoundError,
+    RefusedRequestError,
+    RegistryError,
+    UnknownPathError,
+)
 from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.failover import Call, Exchange
@@ -60,9 +67,7 @@ class RegistryClient:
         """A version of a subject, which may be the newest one."""
         about = f"subject {subject!r}, version {version}"
         path = f"/subjects/{_quoted(subject)}/versions/{version}"
-        return self._subject_version(
-            about, self._exchange.response_to(Call(about, path), read_version)
-        )
+        return self._chosen(self._exchange.response_to(Call(about, path), read_version), about)
 
     def version_with_metadata(self, subject: str, metadata: Metadata) -> SubjectVersion:
         """The newest version of a subject with these properties in its metadata (Confluent's)."""
@@ -72,7 +77,7 @@ class RegistryClient:
             f"subject {subject!r}, latest version with {named}",
             f"/subjects/{_quoted(subject)}/metadata?{query}",
         )
-        return self._subject_version(call.about, self._exchange.response_to(call, read_version))
+        return self._chosen(self._exchange.response_to(call, read_version), call.about)
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a subject that are not deleted."""
@@ -126,7 +131,7 @@ class RegistryClient:
                 f"{call.about}: the registry responded with 404, without an error code; it does "
                 "serve other requests, so it has no such schema"
             ) from error
-        return self._registered(call.about, schema_id, body)
+        return self._registered(call.about, schema_id, self._with_descriptor(call, body))
 
     def _serves_types(self) -> bool:
         try:
@@ -137,7 +142,32 @@ class RegistryClient:
 
     def _with_guid(self, call: Call) -> RegisteredSchema:
         # A 404 without an error code proves nothing here: old registries lack the path.
-        return self._registered(call.about, None, self._exchange.response_to(call, read_schema))
+        body = self._exchange.response_to(call, read_schema)
+        return self._registered(call.about, None, self._with_descriptor(call, body))
+
+    def _chosen(self, body: VersionBody, about: str) -> SubjectVersion:
+        """The version that a registry chose. Its descriptor is asked for by its number."""
+        call = Call(about, f"/subjects/{_quoted(body.subject)}/versions/{body.version}")
+        return self._subject_version(
+            about, body._replace(schema=self._with_descriptor(call, body.schema))
+        )
+
+    def _with_descriptor(self, call: Call, body: SchemaBody) -> SchemaBody:
+        """A schema of Protobuf as its descriptor, if the registry gives it, as Confluent's does.
+
+        So nothing has to compile a text of others. Registries that do not know the parameter ignore
+        it.
+        """
+        if body.kind != "PROTOBUF" or _is_base64(body.text) or not self._cache.gives_descriptors:
+            return body
+        joint = "&" if "?" in call.path else "?"
+        call = call._replace(path=f"{call.path}{joint}format=serialized")
+        try:
+            described = self._exchange.response_to(call, read_schema)
+        except RefusedRequestError:
+            described = body
+        self._cache.gives_descriptors = _is_base64(described.text)
+        return body._replace(text=described.text) if self._cache.gives_descriptors else body
 
     def _subject_version(self, about: str, body: VersionBody) -> SubjectVersion:
         # Not kept by its id, which has another meaning in each of Confluent's contexts.
@@ -160,8 +190,19 @@ class RegistryClient:
         return self._cache.by_version(
             reference.subject,
             reference.version,
-            lambda: self._exchange.response_to(call, read_version).schema,
+            lambda: self._with_descriptor(
+                call, self._exchange.response_to(call, read_version).schema
+            ),
         )
+
+
+def _is_base64(text: str) -> bool:
+    """Whether a schema is a descriptor; no `.proto` text is valid Base64."""
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
 
 
 def _quoted(subject: str) -> str:

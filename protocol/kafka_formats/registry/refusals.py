@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from kafka_formats.errors import NotFoundError, RegistryError, UnknownPathError
+from kafka_formats.errors import (
+    NotFoundError,
+    RefusedRequestError,
+    RegistryError,
+    UnknownPathError,
+)
 from kafka_formats.registry.responses import ErrorBody, read_error
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.network.http_request import HttpResponse
@@ -69,7 +74,7 @@ def refusal(about: str, reply: Reply, hide: Callable[[str], str]) -> RegistryErr
     """The error for a response that is not a success. `hide` removes secrets from a text."""
     status, code = reply.response.status, read_error(reply.response.body).code
     advice = _ADVICE.get(code) or _ADVICE.get(status) or _PATH
-    kind = RegistryError
+    kind = RefusedRequestError if status in (400, 422) else RegistryError
     if status == 404:
         kind = NotFoundError if code in _NOT_FOUND_CODES else UnknownPathError
     return kind(f"{about}: {reply.described(hide)}; {advice}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -47,10 +48,16 @@ class FakeRegistry:
     def targets(self) -> list[str]:
         return [request.target for request in self.requests]
 
+    def _replies_to(self, target: str) -> list[Reply]:
+        """A registry ignores the parameter `format` if it does not know it."""
+        plain = re.sub(r"[?&]format=serialized$", "", target)
+        unknown: list[Reply] = [error(404, 404, "HTTP 404 Not Found")]
+        return self.replies.get(target) or self.replies.get(plain) or unknown
+
     def serve(self, sock: socket.socket) -> None:
         received = _read_request(sock)
         self.requests.append(received)
-        replies = self.replies.get(received.target, [error(404, 404, "HTTP 404 Not Found")])
+        replies = self._replies_to(received.target)
         reply = replies.pop(0) if len(replies) > 1 else replies[0]
         if isinstance(reply, bytes):
             sock.sendall(reply)

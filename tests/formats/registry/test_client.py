@@ -56,7 +56,73 @@ def test_a_schema_by_guid_has_no_id(registry: FakeRegistry) -> None:
     for _ in range(2):
         found = client(registry).schema_of_guid(GUID)
         assert found == RegisteredSchema(None, "PROTOBUF", "syntax")
-    assert len(registry.requests) == 1
+    guids = f"/schemas/guids/{GUID}"
+    assert registry.targets == [guids, f"{guids}?format=serialized"]
+
+
+DESCRIPTOR = "CgRwLnByb3Rv"  # FileDescriptorProto(name="p.proto")
+
+
+def proto(text: str, *references: str, **fields: Any) -> bytes:
+    return ok(body(text, *references, schemaType="PROTOBUF", **fields))
+
+
+def test_a_schema_of_protobuf_is_its_descriptor_where_the_registry_gives_it(
+    registry: FakeRegistry,
+) -> None:
+    """Confluent's does. Then no text of others is compiled."""
+    serialized = "format=serialized"
+    registry.on("/schemas/ids/7", proto("syntax", "a"))
+    registry.on(f"/schemas/ids/7?{serialized}", proto(DESCRIPTOR))
+    registry.on("/subjects/a/versions/1?deleted=true", proto("A", subject="a", version=1, id=8))
+    registry.on(
+        f"/subjects/a/versions/1?deleted=true&{serialized}",
+        proto(DESCRIPTOR, subject="a", version=1, id=8),
+    )
+    found = client(registry).schema_of_id(7)
+    assert (found.text, found.dependencies) == (DESCRIPTOR, (("a", DESCRIPTOR),))
+    assert found.references == (Reference("a", "a", 1),)
+
+
+def test_the_descriptor_is_that_of_the_version_that_was_the_latest(registry: FakeRegistry) -> None:
+    registry.on("/subjects/s/versions/latest", proto("syntax", subject="s", version=3, id=7))
+    registry.on(
+        "/subjects/s/versions/3?format=serialized",
+        proto(DESCRIPTOR, subject="s", version=3, id=7),
+    )
+    found = client(registry).version("s", "latest")
+    assert (found.version, found.schema.text) == (3, DESCRIPTOR)
+
+
+def test_a_descriptor_is_taken_as_it_is(registry: FakeRegistry) -> None:
+    """Confluent's clients in Python register descriptors."""
+    registry.on("/schemas/ids/7", proto(DESCRIPTOR))
+    assert client(registry).schema_of_id(7).text == DESCRIPTOR
+    assert registry.targets == ["/schemas/ids/7"]
+
+
+@pytest.mark.parametrize(
+    "reply", [proto("syntax"), error(400, 400), error(422, 42201)], ids=["ignores", "400", "422"]
+)
+def test_a_registry_without_descriptors_is_asked_once(
+    registry: FakeRegistry, reply: bytes
+) -> None:
+    registry.on("/schemas/ids/7", proto("syntax"))
+    registry.on("/schemas/ids/8", proto("other"))
+    registry.on("/schemas/ids/7?format=serialized", reply)
+    texts = [client(registry).schema_of_id(each).text for each in (7, 8)]
+    assert texts == ["syntax", "other"]
+    assert registry.targets == [
+        *("/schemas/ids/7", "/schemas/ids/7?format=serialized", "/schemas/ids/8")
+    ]
+
+
+def test_a_descriptor_that_cannot_be_asked_for_is_an_error(registry: FakeRegistry) -> None:
+    """Text and descriptor of one schema are not compared, so no request decides which it is."""
+    registry.on("/schemas/ids/7", proto("syntax"))
+    registry.on("/schemas/ids/7?format=serialized", error(403, 40301))
+    with pytest.raises(RegistryError, match="grant this client the right"):
+        client(registry).schema_of_id(7)
 
 
 def test_an_id_is_asked_once_by_a_process(registry: FakeRegistry) -> None:
