@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from kafka_spark_source.cli import console
@@ -14,8 +14,17 @@ from kafka_spark_source.cli.parsers.arguments import CONTEXTS_FUNCTION, TOPICS_F
 from kafka_spark_source.cli.parsers.program import program
 
 # The command itself is asked, for topics with the options of the line that say how to connect.
+# Names of topics are those of brokers, which may be hostile. They are only compared, never expanded
+# (`compgen -W` expands its words as a shell does), and a name that a shell could take for anything
+# else is not offered: bash puts it into the line as it is.
 _NAMES: Final[Mapping[str, str]] = {
     "bash": f"""\
+_pykafka_plain() {{
+  local name
+  while IFS= read -r name; do
+    [[ "$name" =~ ^[[:alnum:]._-]+$ && "$name" == "$1"* ]] && printf '%s\\n' "$name"
+  done
+}}
 {TOPICS_FUNCTION}() {{
   local at given=()
   for (( at = 1; at < ${{#COMP_WORDS[@]}}; at++ )); do
@@ -24,15 +33,23 @@ _NAMES: Final[Mapping[str, str]] = {
         given+=("${{COMP_WORDS[at]}}" "${{COMP_WORDS[at + 1]}}") ;;
     esac
   done
-  local names="$("${{COMP_WORDS[0]}}" topics list --names --timeout 3 "${{given[@]}}" 2>/dev/null)"
-  compgen -W "$names" -- "$1"
+  "${{COMP_WORDS[0]}}" topics list --names --timeout 3 "${{given[@]}}" 2>/dev/null |
+    _pykafka_plain "$1"
 }}
 {CONTEXTS_FUNCTION}() {{
-  compgen -W "$("${{COMP_WORDS[0]}}" context list --names 2>/dev/null)" -- "$1"
+  "${{COMP_WORDS[0]}}" context list --names 2>/dev/null | _pykafka_plain "$1"
 }}""",
     "zsh": f"""\
+_pykafka_plain() {{
+  local name
+  local -a names
+  while IFS= read -r name; do
+    [[ "$name" =~ '^[[:alnum:]._-]+$' ]] && names+=("$name")
+  done
+  compadd -a names
+}}
 {TOPICS_FUNCTION}() {{
-  local -a given names
+  local -a given
   local at
   for (( at = 1; at <= $#words; at++ )); do
     case "$words[at]" in
@@ -42,13 +59,33 @@ _NAMES: Final[Mapping[str, str]] = {
         given+=("${{(Q)words[at]}}") ;;
     esac
   done
-  names=(${{(f)"$(pykafka topics list --names --timeout 3 $given 2>/dev/null)"}})
-  compadd -a names
+  _pykafka_plain < <(pykafka topics list --names --timeout 3 $given 2>/dev/null)
 }}
 {CONTEXTS_FUNCTION}() {{
-  local -a names=(${{(f)"$(pykafka context list --names 2>/dev/null)"}})
-  compadd -a names
+  _pykafka_plain < <(pykafka context list --names 2>/dev/null)
 }}""",
+    "fish": f"""\
+function _pykafka_plain
+  while read --local name
+    string match --regex '^[[:alnum:]._-]+$' -- $name
+  end
+end
+function {TOPICS_FUNCTION}
+  set -l given
+  set -l words (commandline -opc)
+  for at in (seq 2 (count $words))
+    switch $words[$at]
+      case -b -X --bootstrap-servers --properties --context
+        set -a given $words[$at] $words[(math $at + 1)]
+      case '--bootstrap-servers=*' '--properties=*' '--context=*'
+        set -a given $words[$at]
+    end
+  end
+  pykafka topics list --names --timeout 3 $given 2>/dev/null | _pykafka_plain
+end
+function {CONTEXTS_FUNCTION}
+  pykafka context list --names 2>/dev/null | _pykafka_plain
+end""",
 }
 
 # Bash breaks words at colons and equals signs, too, and leaves quotes in them: HOST:PORT would be
@@ -80,7 +117,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if shell == "zsh":
         _escape_metavars(parser)
     script = shtab.complete(parser, shell, preamble=_NAMES[shell]).rstrip("\n")
-    console.print_text(f"{script}\n{_BASH_WORDS}" if shell == "bash" else _with_equals(script))
+    console.print_text(_ENDS.get(shell, str)(script))
     return SUCCESS
 
 
@@ -99,5 +136,11 @@ def _with_equals(script: str) -> str:
     with_value = r'^(  (?:"\*?|\{-\w,)--[\w-]+)(?=\}?"?\[.*\]:)'
     return re.sub(with_value, r"\1=", script, flags=re.MULTILINE)
 
+
+# What scripts of shtab lack.
+_ENDS: Final[Mapping[str, Callable[[str], str]]] = {
+    "bash": lambda script: f"{script}\n{_BASH_WORDS}",
+    "zsh": _with_equals,
+}
 
 COMMANDS: Final[Mapping[str, Run]] = {"completion": _run}

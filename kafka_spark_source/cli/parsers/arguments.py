@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 # As functions of shells: those of `completion`, and shtab's FILE, which is imported only there.
 TOPICS_FUNCTION: Final = "_pykafka_topics"
 CONTEXTS_FUNCTION: Final = "_pykafka_contexts"
-_TOPICS: Final = dict.fromkeys(("bash", "zsh"), TOPICS_FUNCTION)
-_CONTEXTS: Final = dict.fromkeys(("bash", "zsh"), CONTEXTS_FUNCTION)
-_FILES: Final = {"bash": "_shtab_compgen_files", "zsh": "_files"}
+# Fish takes an expression for the words.
+_TOPICS: Final = dict.fromkeys(("bash", "zsh"), TOPICS_FUNCTION) | {"fish": f"({TOPICS_FUNCTION})"}
+_CONTEXTS: Final = dict.fromkeys(("bash", "zsh"), CONTEXTS_FUNCTION) | {
+    "fish": f"({CONTEXTS_FUNCTION})"
+}
+_FILES: Final = {
+    "bash": "_shtab_compgen_files",
+    "zsh": "_files",
+    "fish": "(__fish_complete_path (commandline -ct))",
+}
 
 
 class _Help(argparse.HelpFormatter):

@@ -11,6 +11,7 @@ _EPILOG: Final = """\
 examples:
   pykafka completion bash > ~/.local/share/bash-completion/completions/pykafka
   pykafka completion zsh > "${fpath[1]}/_pykafka"
+  pykafka completion fish > ~/.config/fish/completions/pykafka.fish
 """
 
 
@@ -18,9 +19,11 @@ def add_completion(commands: Commands) -> None:
     """Adds the command `completion`."""
     parser = commands.add_parser(
         "completion",
-        help="completion of commands and options, for bash and zsh",
+        help="completion of commands and options, for bash, zsh and fish",
         description="Prints a script by which a shell completes the commands of pykafka.",
         epilog=_EPILOG,
     )
-    parser.add_argument("shell", choices=("bash", "zsh"), help="the shell to print a script for")
+    parser.add_argument(
+        "shell", choices=("bash", "zsh", "fish"), help="the shell to print a script for"
+    )
     parser.set_defaults(run=("completion", "completion"))

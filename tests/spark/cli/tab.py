@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+import termios
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -20,12 +22,19 @@ _KILL_LINE: Final = "\x15"
 _COMMAND: Final = """
 pykafka() {
   printf '%s\\n' "$@" >> asked
-  case $1 in
-    topics) printf '%s\\n' orders payments orders-copy ;;
-    context) printf '%s\\n' prod staging ;;
-  esac
+  cat $1
 }
 """
+_FISH_COMMAND: Final = """
+function pykafka
+  printf '%s\\n' $argv >> asked
+  command cat $argv[1]
+end
+"""
+NAMES: Final[Mapping[str, Sequence[str]]] = {
+    "topics": ("orders", "payments", "orders-copy"),
+    "context": ("prod", "staging"),
+}
 # The matches go into the file `found`.
 _BASH: Final = """
 PS1=
@@ -62,9 +71,19 @@ tell() {
 zle -N tell
 bindkey '^I' tell
 """
+_FISH: Final = """
+function fish_prompt; end
+source ./script
+function tell
+  complete -C (commandline -cp) | string split --fields 1 \\t | string trim --right --chars / > new
+  command mv new found
+end
+bind \\t tell
+"""
 _STARTS: Final[Mapping[str, tuple[list[str], str]]] = {
-    "bash": (["bash", "--noprofile", "--norc", "-i"], _BASH),
-    "zsh": (["zsh", "-f", "-i"], _ZSH),
+    "bash": (["bash", "--noprofile", "--norc", "-i"], _COMMAND + _BASH),
+    "zsh": (["zsh", "-f", "-i"], _COMMAND + _ZSH),
+    "fish": (["fish", "--no-config", "-i"], _FISH_COMMAND + _FISH),
 }
 
 
@@ -108,7 +127,9 @@ def shell_with_tab(name: str, script: str, folder: Path) -> Iterator[Tab]:
     """A shell with a script of `pykafka completion`, in an empty folder."""
     command, settings = _STARTS[name]
     (folder / "script").write_text(script)
-    (folder / "settings").write_text(_COMMAND + settings)
+    for command_word, names in NAMES.items():
+        (folder / command_word).write_text("".join(f"{name}\n" for name in names))
+    (folder / "settings").write_text(settings)
     terminal, end = pty.openpty()
     environment = {"PATH": os.environ["PATH"], "TERM": "vt100", "HOME": str(folder)}
     try:
@@ -120,6 +141,8 @@ def shell_with_tab(name: str, script: str, folder: Path) -> Iterator[Tab]:
             stdout=end,
             stderr=end,
             start_new_session=True,
+            # Fish needs a terminal that is its own.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         ) as shell:
             try:
                 tab = Tab(folder, terminal)

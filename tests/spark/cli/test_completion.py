@@ -14,7 +14,7 @@ from tests.spark.cli.tab import Tab, shell_with_tab
 
 SHELLS = [
     pytest.param(name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"needs {name}"))
-    for name in ("bash", "zsh")
+    for name in ("bash", "zsh", "fish")
 ]
 
 
@@ -67,7 +67,45 @@ def test_an_option_and_its_value_may_be_one_word(tab: Tab) -> None:
     assert " ".join(tab.asked()).replace("=", " ").endswith(" --timeout 3 --context prod")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+HOSTILE = (
+    "$(touch${IFS}canary)",
+    "`touch canary`",
+    "(touch canary)",
+    "<(touch canary)",
+    ";touch canary",
+    "orders;touch canary",
+    "orders|touch canary",
+    "orders$(touch canary)",
+    "'$(touch canary)",
+    '"$(touch canary)',
+    "${canary:=1}$(touch canary)",
+    "$canary[$(touch canary)]",
+    "a[$(touch canary)]",
+    "*",
+    "~",
+    "!!",
+    "\\",
+    "{a,b}",
+    "\x1b[31m",
+    "\x16\x03",
+    "orders\tdescription",
+    "--plugin=x",
+    "\u202eorders",
+)
+
+
+def test_names_of_a_hostile_broker_are_not_expanded_nor_offered(tab: Tab, tmp_path: Path) -> None:
+    """`compgen -W`, which is the way of most scripts, runs `$(...)` in them."""
+    names = "".join(f"{name}\n" for name in HOSTILE)
+    for file in ("topics", "context"):
+        (tmp_path / file).write_text(f"{names}orders\n{names}")
+    assert tab.completions("pykafka peek or") == ["orders"]
+    assert tab.completions("pykafka peek ") == ["orders"]
+    assert tab.completions("pykafka peek x --context ") == ["orders"]
+    assert not list(tmp_path.glob("canary*"))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_names_of_topics_and_contexts_are_asked_for(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,7 +113,8 @@ def test_the_names_of_topics_and_contexts_are_asked_for(
     script = script_for(shell, capsys)
     assert script.startswith("#compdef pykafka" if shell == "zsh" else "# AUTOMATICALLY GENERATED")
     for function in ("_pykafka_topics", "_pykafka_contexts"):
-        assert f"{function}() {{" in script
+        head = f"function {function}\n" if shell == "fish" else f"{function}() {{"
+        assert head in script
         assert script.count(function) > 1
 
 
