@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf import protoc
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.protoc import compiled_texts, imports_of
-from tests.formats.hostile_names import HOSTILE_NAMES, hostile_names
+from tests.hostile_names import HOSTILE_NAMES, hostile_names
 
 EMPTY = 'syntax = "proto3"; message {} {{ int32 x = 1; }}'
 COMMAND = [sys.executable, "-m", "grpc_tools.protoc"]
@@ -170,6 +169,6 @@ def test_without_grpcio_tools(monkeypatch: pytest.MonkeyPatch) -> None:
         message = "python: Error while finding module specification: No module named 'grpc_tools'"
         return subprocess.CompletedProcess(command, 1, "", message)
 
-    monkeypatch.setattr(protoc.subprocess, "run", run)
+    monkeypatch.setattr("subprocess.run", run)
     with pytest.raises(SchemaError, match="pip install 'pyspark-pykafka"):
         compiled_texts({"a": ""}, {"b": FileDescriptorProto(name="b")})

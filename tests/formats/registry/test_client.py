@@ -104,9 +104,7 @@ def test_a_descriptor_is_taken_as_it_is(registry: FakeRegistry) -> None:
 @pytest.mark.parametrize(
     "reply", [proto("syntax"), error(400, 400), error(422, 42201)], ids=["ignores", "400", "422"]
 )
-def test_a_registry_without_descriptors_is_asked_once(
-    registry: FakeRegistry, reply: bytes
-) -> None:
+def test_a_registry_without_descriptors_is_asked_once(registry: FakeRegistry, reply: bytes) -> None:
     registry.on("/schemas/ids/7", proto("syntax"))
     registry.on("/schemas/ids/8", proto("other"))
     registry.on("/schemas/ids/7?format=serialized", reply)

@@ -5,16 +5,22 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Collection, Mapping
+from copy import copy
 from typing import Final, NamedTuple
 
+from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.topic_names import is_topic_name
 from kafka_protocol.topic_partition import TopicPartition
+
+_log = logging.getLogger(__name__)
 
 NO_LEADER: Final = -1
 
@@ -45,6 +51,9 @@ def request_metadata(
 ) -> MetadataResponse:
     """Send Metadata for topics by name, or for all of them (None).
 
+    Topics with a name that Kafka does not allow, and that was not requested, are left out with a
+    warning: names become words of shells, file names and patterns.
+
     Raises:
         BrokerError: The broker refused.
     """
@@ -52,7 +61,29 @@ def request_metadata(
     response = broker.request(request, MetadataResponse, deadline)
     if response.error_code:
         raise BrokerError(response.error_code, f"Metadata to {broker}")
-    return response
+    impossible = {
+        topic.name
+        # Metadata by topic id has no name for an unknown one.
+        for topic in response.topics
+        if topic.name is not None and not is_topic_name(topic.name)
+    }.difference(names or ())
+    return _without(response, impossible, broker) if impossible else response
+
+
+def _without(
+    response: MetadataResponse, names: Collection[str], broker: Broker
+) -> MetadataResponse:
+    """A copy: a response that is equal to the one before is the same object."""
+    _log.warning(
+        "%s listed %d topics with names that Kafka does not allow, such as %r; they are left out. "
+        "Check that it is a broker of Kafka, and that nobody changes its responses: use TLS",
+        broker,
+        len(names),
+        shown(min(names)),
+    )
+    others = copy(response)
+    others.topics = [topic for topic in response.topics if topic.name not in names]
+    return others
 
 
 def metadata_request(

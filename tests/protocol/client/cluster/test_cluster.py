@@ -28,6 +28,7 @@ from kafka_protocol.messages.list_offsets import (
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_names import is_topic_name
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
@@ -35,6 +36,7 @@ from tests.fakes.cluster import ScriptedCluster, cluster_of
 from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import foreign_server
+from tests.hostile_names import HOSTILE_NAMES
 
 Topic = MetadataResponse.MetadataResponseTopic
 RequestedTopic = MetadataRequest.MetadataRequestTopic
@@ -364,3 +366,28 @@ def test_a_slow_broker_has_time_beside_dead_ones() -> None:
         nowhere = [Address("127.0.0.1", 1)] * 20
         with cluster_of(fake.address, *nowhere, setup_ms=2_000) as cluster:
             assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
+
+
+@pytest.mark.parametrize("name", [each for each in HOSTILE_NAMES if each.isprintable()])
+def test_names_that_kafka_does_not_allow_are_left_out(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A name that was requested is the user's own, and its error is the broker's."""
+    if is_topic_name(name):
+        return
+    invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
+    response = MetadataResponse(topics=[Topic(name="good"), Topic(name=name, error_code=invalid)])
+    with responding_with(response) as broker, cluster_of(broker.address) as cluster:
+        for _ in range(2):  # the second response is the same one
+            assert [*cluster.topics(None, Deadline.after(5_000))] == ["good"]
+        assert "listed 1 topics with names that Kafka does not allow" in caplog.text
+        assert cluster.topics([name], Deadline.after(5_000))[name].error_code == invalid
+
+
+def test_a_warning_about_names_is_printable(caplog: pytest.LogCaptureFixture) -> None:
+    response = MetadataResponse(topics=[Topic(name="a\x1b[2J\n" + "b" * 1_000)])
+    with responding_with(response) as broker, cluster_of(broker.address) as cluster:
+        assert cluster.topics(None, Deadline.after(5_000)) == {}
+    [record] = caplog.records
+    assert record.getMessage().isprintable()
+    assert len(record.getMessage()) < 600
