@@ -17,7 +17,7 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.protoc import compiled_texts, imports_of
-from tests.hostile_names import HOSTILE_NAMES, hostile_names
+from tests.hostile.names import HOSTILE_NAMES, hostile_names
 
 EMPTY = 'syntax = "proto3"; message {} {{ int32 x = 1; }}'
 COMMAND = [sys.executable, "-m", "grpc_tools.protoc"]

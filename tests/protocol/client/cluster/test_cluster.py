@@ -36,7 +36,7 @@ from tests.fakes.cluster import ScriptedCluster, cluster_of
 from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import foreign_server
-from tests.hostile_names import HOSTILE_NAMES
+from tests.hostile.names import HOSTILE_NAMES
 
 Topic = MetadataResponse.MetadataResponseTopic
 RequestedTopic = MetadataRequest.MetadataRequestTopic
