@@ -90,7 +90,9 @@ def list_topics(
         lambda broker, setup: request_metadata(broker, names, setup), deadline
     )
     topics = [each for each in response.topics if names is None or each.name in names]
-    check_known(cluster, {each.name or "": each.error_code for each in topics}, deadline)
+    unknown = dict.fromkeys(names or (), int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    codes = {each.name or "": each.error_code for each in topics}
+    check_known(cluster, unknown | codes, deadline)
     led = [
         TopicPartition(topic.name or "", partition.partition_index)
         for topic in topics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.messages.metadata import MetadataResponse
 
@@ -32,8 +33,8 @@ class Addresses:
         if is_other:
             _log.warning(
                 "kafka.bootstrap.servers lead to cluster %s, and led to cluster %s before",
-                response.cluster_id,
-                self.cluster_id,
+                shown(str(response.cluster_id)),
+                shown(str(self.cluster_id)),
             )
         self.cluster_id = response.cluster_id
         if response.brokers:  # a broker that is starting lists no brokers
