@@ -11,7 +11,7 @@ CONNECTOR_SPARK := 4.2.0
 # Those that there are jars of Delta and of Iceberg for.
 LAKE_SPARKS := 4.1.0 4.2.0
 # What `make dist` builds and checks with.
-DIST_TOOLS := build==1.6.1 uv==0.13.9 twine==7.0.0 check-wheel-contents==0.6.3 cyclonedx-bom==7.5.0
+DIST_TOOLS := build==1.6.1 uv==0.13.9 twine==7.0.0 check-wheel-contents==0.6.3 pip-audit==2.10.1 cyclonedx-bom==7.5.0
 # Spark Connect without a JVM: the server, and the client that it is made for.
 SAIL := pysail==0.7.2 pyspark-client==4.2.0
 
@@ -47,7 +47,7 @@ PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 .PHONY: demo demo-stream demo-cdc test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
-.PHONY: format dist docs site site-check clean test-python
+.PHONY: audit format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -335,6 +335,18 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	@echo "Installing the builder of the site into $(VENV) (half a minute the first time)"
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
+
+# Known vulnerabilities of what the packages need, at the lowest and the newest versions that they
+# allow. It asks the package index, which must have its JSON API.
+audit: .venv-dist/.installed
+	mkdir -p build/audit
+	for resolution in lowest-direct highest; do \
+		.venv-dist/bin/uv pip compile --quiet pyproject.toml --resolution $$resolution \
+			--extra cli --extra msk --extra gssapi --extra protobuf \
+			--output-file build/audit/$$resolution.txt && \
+		.venv-dist/bin/pip-audit --strict --no-deps --disable-pip \
+			--requirement build/audit/$$resolution.txt || exit 1; \
+	done
 
 .venv-dist/.installed: Makefile
 	@echo "Installing the tools for a release into .venv-dist"

@@ -1,9 +1,9 @@
 """Writes the pages and tables that code and benchmarks determine: `make docs`.
 
 docs/options.md, docs/option-names.md, docs/apis.md, docs/errors.md, docs/cli.md and
-docs/benchmarks.md, the README's table of speed, the gauges in docs/streaming.md, the ten lines in
-docs/get-started.md and docs/index.md, the file map and the state machines in docs/design.md, and
-the pictures in docs/images. A test finds stale ones.
+docs/benchmarks.md, the README's table of speed, the table of trust in SECURITY.md, the gauges in
+docs/streaming.md, the ten lines in docs/get-started.md and docs/index.md, the file map and the
+state machines in docs/design.md, and the pictures in docs/images. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from docs.file_map import with_file_map
 from docs.markdown import row
 from docs.option_pages import option_names_page, options_page
 from docs.picture_table import PICTURES
+from docs.trust_table import trust_table
 from kafka_formats import errors as format_errors
 from kafka_protocol import errors, messages
 from kafka_protocol.api_keys import ApiKey
@@ -255,6 +256,15 @@ def design() -> str:
     return with_file_map(_between(DESIGN, begins, state_tables.state_tables(), ends))
 
 
+SECURITY = HERE.parent / "SECURITY.md"
+_TRUST_BEGINS, _TRUST_ENDS = "<!-- trust -->\n", "\n<!-- /trust -->\n"
+
+
+def security_page() -> str:
+    """The text of SECURITY.md."""
+    return _between(SECURITY, _TRUST_BEGINS, trust_table(), _TRUST_ENDS)
+
+
 def _between(page: Path, begins: str, text: str, ends: str) -> str:
     before, _, rest = page.read_text().partition(begins)
     return "".join([before, begins, text, ends, rest.partition(ends)[2]])
@@ -268,6 +278,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     HERE / "cli.md": cli_page,
     HERE / "benchmarks.md": benchmarks_page,
     README: readme,
+    SECURITY: security_page,
     STREAMING: streaming,
     DESIGN: design,
     GET_STARTED: get_started,

@@ -113,3 +113,10 @@ def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "offsets" / "0").write_bytes(b"v1\n\xff")
     with pytest.raises(CheckpointError, match="is damaged"):
         read_checkpoint(str(tmp_path))
+
+
+def test_a_file_that_is_too_large(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its beginning is not taken for the whole."""
+    monkeypatch.setattr("kafka_spark_source.tools.checkpoint_folder._MAX_FILE_BYTES", 30)
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_checkpoint(str(checkpoint))

@@ -76,7 +76,7 @@ def _without(
     """A copy: a response that is equal to the one before is the same object."""
     _log.warning(
         "%s listed %d topics with names that Kafka does not allow, such as %r; they are left out. "
-        "Check that it is a broker of Kafka, and that nobody changes its responses: use TLS",
+        "Check that it is a broker of Kafka, and use TLS, so that no one else can respond",
         broker,
         len(names),
         shown(min(names)),

@@ -93,6 +93,11 @@ def _encoded(request: HttpRequest) -> bytes:
     length = {} if body is None else {"Content-Length": str(len(body))}
     lines = {"Host": parts.netloc, "Connection": "close", **length, **request.headers}
     head = [f"{request.method} {target} HTTP/1.1", *(f"{n}: {value}" for n, value in lines.items())]
+    if not all(map(str.isprintable, head)):
+        raise ProtocolError(
+            f"the request to {parts.netloc} has a control character in its path or in a header: "
+            "check the options that it is made of"
+        )
     return "\r\n".join([*head, "", ""]).encode() + (body or b"")
 
 

@@ -19,6 +19,7 @@ from kafka_protocol.client.network.http_request import (
     HttpRequest,
     HttpResponse,
     ResponseTooLongError,
+    _encoded,
     _read_response,
     send,
 )
@@ -231,3 +232,15 @@ def test_an_endless_chunk_is_limited() -> None:
 
     with responding(flood) as url, pytest.raises(ResponseTooLongError, match="longer than"):
         post_to(url)
+
+
+@pytest.mark.parametrize("text", ["a\r\nEvil: 1", "a\nb", "a\0", "\x85", "\u2028"])
+def test_no_line_has_a_control_character(text: str) -> None:
+    """Whoever makes a header or a path: it is checked where the request is written."""
+    for request in (
+        HttpRequest("GET", "http://h/x", {"A": text}),
+        HttpRequest("GET", "http://h/x", {text: "a"}),
+        HttpRequest(f"GET {text}", "http://h/x", {}),
+    ):
+        with pytest.raises(ProtocolError, match="has a control character"):
+            _encoded(request)
