@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -20,8 +20,10 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.schema import Response
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
+from kafka_spark_source.cli.parsers.program import program
 from tests.fakes.broker import Handler
 from tests.fakes.groups import Group, GroupsCluster
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.hostile.audit import Deed, watched
 from tests.hostile.broker import spoiled
 from tests.hostile.test_registry import DRAWS, PHASES
@@ -39,6 +41,8 @@ def captured() -> Iterator[Callable[[], str]]:
     finally:
         logging.getLogger().removeHandler(log)
 
+
+pytestmark = [pytest.mark.no_cover, pytest.mark.timeout(3_600)]
 
 # Python's own work when it first imports one of our modules.
 BYTECODE: Final = re.compile(r"\.pyc(\.\d+)?$|__pycache__$|^/dev/null$")
@@ -93,7 +97,9 @@ class Broker:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    with GroupsCluster() as cluster:
+    """Back-offs pass at once, and the parser is made once: it takes longer than most commands."""
+    with GroupsCluster() as cluster, pytest.MonkeyPatch.context() as patch, sleeps_take_no_time():
+        patch.setattr("kafka_spark_source.cli.command.program", cache(program))
         cluster.add_topic("orders", partitions=2)
         cluster.append(TP, b"value", b"\x1b[2J", b"$(touch canary)")
         cluster.committed["readers"] = {TP: 1}

@@ -34,6 +34,8 @@ from tests.hostile.registry import responses
 DRAWS: Final = 500 if os.environ.get("HYPOTHESIS_PROFILE") == "quick" else 50_000
 # Not `explain`, which traces each line.
 PHASES: Final = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+pytestmark = [pytest.mark.no_cover, pytest.mark.timeout(3_600)]
+
 TIMEOUT_MS: Final = "100"
 PROTOC = re.compile(
     r"--(?:proto_path|descriptor_set_out|descriptor_set_in)="
