@@ -1,11 +1,16 @@
 """Tables of Spark's session catalog: their options, kept in the metadata of their columns.
 
 Spark gives a Python data source the options of a table when the table is created, beside all of its
-properties and once more with a prefix. When the table is read or written it gives none of them, but
-the columns as they were stored. So each column keeps the options, and a table with secrets is
-refused: metadata travels into files that are written from the table.
+properties and once more with a prefix. When the table is read it gives none of them, but the
+columns as they were stored. So each column keeps the options, and a table with secrets is refused:
+metadata travels into files that are written from the table.
 
-Source: `V2SessionCatalog` and `PythonDataSourceV2` of Spark, of which no release differs here.
+Only reads use them. A write gets the columns of its rows, with the metadata of the table or the
+file that the rows come from: an INSERT aligns them with the target's only where names or types
+differ, a stream never. A write without options looks the same as `save()` without options. Nothing
+shows the target, so the options of a write come from the write alone.
+
+Source: `V2SessionCatalog`, `PythonTable`, `V2Writes` and `TableOutputResolver` of Spark 4.0 to 4.3.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from typing import Final
 
 from pyspark.sql.types import StructField, StructType
 
-from kafka_formats.options.option import Use
+from kafka_formats.options.option import WRITE, Use
 from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.client.config.option import options_of
 from kafka_protocol.client.config.security_options import SecurityOptions
@@ -30,7 +35,7 @@ from kafka_spark_source.options.table import OPTIONS, Table
 _PREFIX: Final = "option."
 _METADATA: Final = "pykafka.options"
 _STRATEGIES: Final = (Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN)
-_USES: Final = {row.key: row.uses for row in OPTIONS}
+_READS: Final = {row.key: row.uses for row in OPTIONS if row.uses != WRITE}
 _USER_IN_URL: Final = re.compile(r"://[^/]*@")
 # Also for names that this version does not know.
 _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|user\.info")
@@ -68,15 +73,14 @@ def with_options(columns: StructType, options: Mapping[str, str]) -> StructType:
 
 
 def with_kept_options(given: Mapping[str, str], columns: StructType, use: Use) -> Mapping[str, str]:
-    """The options of a query, and the ones that the columns of its table keep.
+    """The options of a read, and the ones that the columns of its table keep.
 
-    The options of a query that name brokers are whole: columns that were read from a table are
-    often written elsewhere.
+    The options of a read that name brokers are whole.
 
     Args:
-        given: The options of the query.
-        columns: The columns of the table, as they were stored.
-        use: What the query does. Kept options for other uses do not matter to it.
+        given: The options of the read.
+        columns: The columns of the table, as the catalog has them, or of `.schema(...)`.
+        use: A batch or a stream. Kept options for the other one do not matter to it.
 
     Raises:
         KafkaConfigError: There are no options at all, which is what a table that Spark made by
@@ -98,15 +102,37 @@ def with_kept_options(given: Mapping[str, str], columns: StructType, use: Use) -
 
 
 def options_for(options: Mapping[str, str], use: Use) -> dict[str, str]:
-    """The options of a table that are for a use, by names in lower case.
+    """The options of a table that are for a read, by names in lower case.
 
-    A table with `topic` alone is read from that topic.
+    A table with `topic` is read from that topic. Other options of writes stay, and the read
+    refuses them.
     """
-    own = {name: value for name, value in options.items() if use in _USES.get(name, {use})}
-    is_named = any(row.key in own for row in _STRATEGIES)
-    if use is not Use.WRITE and not is_named and Table.TOPIC.key in options:
-        own[Table.SUBSCRIBE.key] = options[Table.TOPIC.key]
+    own = {name: value for name, value in options.items() if use in _READS.get(name, {use})}
+    topic = own.pop(Table.TOPIC.key, None)
+    if topic is not None and not any(row.key in own for row in _STRATEGIES):
+        own[Table.SUBSCRIBE.key] = topic
     return own
+
+
+def check_write_names_brokers(given: Mapping[str, str]) -> None:
+    """Refuse a write without brokers in its own options, such as an INSERT into a table.
+
+    Options of the Kafka client without brokers are left to `parse_write_options`, which knows
+    misspelt names.
+
+    Raises:
+        KafkaConfigError: There are no options of the Kafka client.
+    """
+    if any(name.lower().startswith(CLIENT_PREFIX) or "bootstrap" in name for name in given):
+        return
+    raise KafkaConfigError(
+        f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
+        "producer, also to write to a table: Spark does not show a Python source which table it "
+        "writes to, and options that come with rows are those of the table they were read from. "
+        'Write df.write.format("pykafka").option("kafka.bootstrap.servers", "host:9092")'
+        '.option("topic", "orders").mode("append").save(), or in SQL INSERT INTO orders '
+        "WITH (kafka.bootstrap.servers = 'host:9092', topic = 'orders') SELECT ..."
+    )
 
 
 @cache

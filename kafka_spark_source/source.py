@@ -29,6 +29,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.catalog_table import (
+    check_write_names_brokers,
     options_for,
     options_of_new_table,
     with_kept_options,
@@ -214,7 +215,8 @@ class KafkaDataSource(DataSource):
         from kafka_protocol.arrow_io.row_writer import RowWriter  # noqa: PLC0415
         from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
 
-        options = parse_write_options(with_kept_options(self.options, schema, Use.WRITE))
+        check_write_names_brokers(self.options)
+        options = parse_write_options(self.options)
         encoded = [] if options.formats is None else options.formats.encoded_columns
         columns = check_sink_schema(schema, options.topic, encoded, options.argument)
         config = ClientConfig.from_options(options.kafka)

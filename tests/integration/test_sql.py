@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-import pyspark
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
+from kafka_spark_source.schema import source_schema
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic, run_stream
 from tests.integration.example_processes import ROOT
@@ -26,8 +27,9 @@ pytestmark = [
 PAGE: Final = (ROOT / "docs" / "sql.md").read_text()
 # Of these a test has its own.
 REST: Final = "## What Spark cannot do with a Python source"
-FILLS_COLUMNS: Final = pyspark.__version__ >= "4.1"
 NAMELESS: Final = "there is no option at all. If this is a table"
+UNADDRESSED: Final = "'kafka.bootstrap.servers' must be specified .* also to write to a table"
+SCHEMA: Final = source_schema(include_headers=False)
 
 
 @pytest.fixture
@@ -39,65 +41,61 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
         spark.sql(f"DROP {kind} IF EXISTS {table.name}")
 
 
-def statements(text: str) -> list[str]:
-    blocks = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
-    return [each.strip() for block in blocks for each in block.split(";") if each.strip()]
-
-
 class Topic:
     """A topic with one partition, and the options of a table of it."""
 
     def __init__(self, servers: str, name: str) -> None:
         self.name = name
+        self.servers = servers
         self.options = {"kafka.bootstrap.servers": servers, "topic": name}
-        self._servers = servers
 
     @property
     def sql(self) -> str:
         return ", ".join(f"'{name}' '{value}'" for name, value in self.options.items())
 
     def write(self, *values: str) -> None:
-        produce(self._servers, self.name, values)
+        produce(self.servers, self.name, values)
 
     def values(self) -> list[str]:
-        return values_of(self._servers, self.name, 0)
+        return values_of(self.servers, self.name, 0)
+
+
+NewTopic = Callable[[], Topic]
 
 
 @pytest.fixture
-def new_topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> Callable[[], Topic]:
+def new_topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> NewTopic:
     return lambda: Topic(kafka_cluster.bootstrap_servers, make_topic(1))
 
 
 @pytest.mark.core
 def test_the_statements_of_the_page(
-    session: SparkSession, new_topic: Callable[[], Topic], tmp_path: Path
+    session: SparkSession, new_topic: NewTopic, tmp_path: Path
 ) -> None:
-    topic = new_topic()
-    topic.write("first")
-    page = PAGE.partition(REST)[0]
-    page = page.replace("localhost:9092", topic.options["kafka.bootstrap.servers"])
-    page = page.replace("topic 'orders'", f"topic '{topic.name}'")
-    page = page.replace("subscribe 'orders'", f"subscribe '{topic.name}'")
+    orders, copy = new_topic(), new_topic()
+    orders.write("first")
+    page = PAGE.partition(REST)[0].replace("localhost:9092", orders.servers)
+    for name, topic in (("orders", orders), ("copy", copy)):
+        for before in ("topic ", "topic = ", "subscribe "):
+            page = page.replace(f"{before}'{name}'", f"{before}'{topic.name}'")
+        page = page.replace(f'"topic": "{name}"', f'"topic": "{topic.name}"')
+    names: dict[str, object] = {"spark": session}
     results = {}
-    repeated = ["first"] if FILLS_COLUMNS else []
-    for statement in statements(page):
-        if "BY NAME" in statement and not FILLS_COLUMNS:
-            continue
-        if "(key, value) VALUES" in statement and not FILLS_COLUMNS:
-            values = statement.partition(" VALUES ")[2]
-            statement = f"INSERT INTO orders VALUES {values[:-1]}{', NULL' * 5})"  # noqa: PLW2901
-        if statement.startswith("DROP"):
-            (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-            names: dict[str, object] = {"spark": session}
-            exec(code, names)
-            rows = names["rows"]
-            assert streamed(rows, tmp_path) == ["first", '{"id": 1}', *repeated]
-        results[statement.split()[0] + statement[-20:]] = session.sql(statement).collect()
-    columns = next(rows for key, rows in results.items() if key.startswith("DESCRIBE"))
+    for language, block in re.findall(r"```(sql|python)\n(.*?)```", page, re.DOTALL):
+        if language == "python":
+            exec(block, names)
+        else:
+            for statement in filter(None, map(str.strip, block.split(";"))):
+                results[statement] = session.sql(statement).collect()
+        if "readStream" in block:
+            assert streamed(names["rows"], tmp_path) == ["first"]
+    (columns,) = (rows for statement, rows in results.items() if statement.startswith("DESCRIBE"))
     assert [each.col_name for each in columns][:3] == ["key", "value", "topic"]
-    assert topic.values() == ["first", '{"id": 1}', *repeated, '{"id": 2}']
-    count = 2 + len(repeated)
-    assert any(rows and rows[0][0] == count for rows in results.values())
+    every = ["first", '{"id": 1}']
+    assert copy.values() == [*every, *every, *every]
+    assert orders.values() == every * 2
+    assert [rows[0][0] for each, rows in results.items() if "count(*)" in each] == [4]
+    session.sql("DROP TABLE orders")
 
 
 def streamed(rows: object, folder: Path) -> list[str]:
@@ -107,24 +105,107 @@ def streamed(rows: object, folder: Path) -> list[str]:
     return [bytes(row.value).decode() for row in table.orderBy("offset").collect()]
 
 
-@pytest.mark.slow
-def test_columns_of_a_table_that_are_written_elsewhere(
-    session: SparkSession, new_topic: Callable[[], Topic]
+# --- Where rows go -------------------------------------------------------------------------------
+
+
+def insert_from_view(rows: DataFrame, table: str) -> None:
+    rows.createOrReplaceTempView("new_rows")
+    rows.sparkSession.sql(f"INSERT INTO {table} SELECT * FROM new_rows")
+
+
+def insert_by_name(rows: DataFrame, table: str) -> None:
+    rows.createOrReplaceTempView("new_rows")
+    rows.sparkSession.sql(f"INSERT INTO {table} BY NAME SELECT * FROM new_rows")
+
+
+WAYS: Final[dict[str, Callable[[DataFrame, str], None]]] = {
+    "INSERT": insert_from_view,
+    "INSERT BY NAME": insert_by_name,
+    "insertInto": lambda rows, table: rows.write.insertInto(table),
+    "writeTo": lambda rows, table: rows.writeTo(table).append(),
+    "saveAsTable": lambda rows, table: (
+        rows.write.format("pykafka").mode("append").saveAsTable(table)
+    ),
+    "save": lambda rows, _table: rows.write.format("pykafka").mode("append").save(),
+    "save with an argument": lambda rows, table: (
+        rows.write.format("pykafka").mode("append").save(table)
+    ),
+}
+
+
+@pytest.mark.core
+def test_what_rows_bring_along_does_not_decide_where_they_go(
+    session: SparkSession, new_topic: NewTopic, tmp_path: Path
 ) -> None:
-    """They keep the options of their table, which are not those of the write."""
+    """Rows of a table, of a file written from it, and of a file with forged metadata."""
+    source, target, victim = new_topic(), new_topic(), new_topic()
+    source.write("a")
+    for name, topic in (("source", source), ("target", target), ("victim", victim)):
+        session.sql(f"CREATE TABLE {name} USING pykafka OPTIONS ({topic.sql})")
+    rows = session.table("source")
+    rows.write.parquet(f"{tmp_path}/copy")
+    forged = session.createDataFrame(rows.rdd, session.table("victim").schema)
+    forged.write.parquet(f"{tmp_path}/forged")
+    origins = {
+        session.read.parquet(f"{tmp_path}/forged"): list(WAYS),
+        session.read.parquet(f"{tmp_path}/copy"): ["INSERT", "save"],
+        rows: ["INSERT BY NAME", "writeTo"],
+    }
+    for origin, ways in origins.items():
+        assert origin.schema["value"].metadata
+        for way in ways:
+            with pytest.raises(PySparkException, match=UNADDRESSED):
+                WAYS[way](origin, "target")
+    assert [each.values() for each in (source, target, victim)] == [["a"], [], []]
+
+
+@pytest.mark.core
+def test_a_stream_into_a_table_needs_its_own_options(
+    session: SparkSession, new_topic: NewTopic, tmp_path: Path
+) -> None:
     source, target = new_topic(), new_topic()
     source.write("a")
-    session.sql(f"CREATE TABLE t USING pykafka OPTIONS ({source.sql})")
-    rows = session.table("t")
+    for name, topic in (("source", source), ("target", target)):
+        session.sql(f"CREATE TABLE {name} USING pykafka OPTIONS ({topic.sql})")
+    rows = session.readStream.option("startingOffsets", "earliest").table("source")
+    to = rows.writeStream.trigger(availableNow=True)
+    with pytest.raises(PySparkException, match=UNADDRESSED):
+        finish(to.option("checkpointLocation", f"{tmp_path}/1").toTable("target"))
+    assert (source.values(), target.values()) == (["a"], [])
+    to = to.options(**target.options)
+    finish(to.option("checkpointLocation", f"{tmp_path}/2").toTable("target"))
+    assert (source.values(), target.values()) == (["a"], ["a"])
+
+
+def finish(query: StreamingQuery) -> None:
+    try:
+        assert query.awaitTermination(180), query.status
+    finally:
+        query.stop()
+
+
+def test_options_of_the_write_and_of_a_view_decide(
+    session: SparkSession, new_topic: NewTopic
+) -> None:
+    source, target = new_topic(), new_topic()
+    source.write("a")
+    for name, topic in (("source", source), ("target", target)):
+        session.sql(f"CREATE TABLE {name} USING pykafka OPTIONS ({topic.sql})")
+    columns = ", ".join(f"{each.name} {each.dataType.simpleString()}" for each in SCHEMA)
+    session.sql(f"CREATE TEMPORARY VIEW into ({columns}) USING pykafka OPTIONS ({target.sql})")
+    rows = session.table("source")
+    for name in ("INSERT", "INSERT BY NAME", "insertInto", "writeTo"):
+        WAYS[name](rows, "into")
     rows.write.format("pykafka").options(**target.options).mode("append").save()
-    assert target.values() == ["a"]
-    rows.writeTo("t").append()
-    rows.write.insertInto("t")
-    assert source.values() == ["a"] * 4
+    rows.write.format("pykafka").options(**target.options).mode("append").saveAsTable("source")
+    rows.writeTo("source").options(**target.options).append()
+    assert (source.values(), target.values()) == (["a"], ["a"] * 7)
+    with pytest.raises(PySparkException, match=UNADDRESSED):
+        rows.write.options(**target.options).insertInto("target")
 
 
 def test_options_with_a_query_count_before_those_of_the_table(
-    session: SparkSession, new_topic: Callable[[], Topic]
+    session: SparkSession, new_topic: NewTopic
 ) -> None:
     topic = new_topic()
     topic.write("a", "b")
@@ -145,11 +226,15 @@ def test_options_with_a_query_count_before_those_of_the_table(
         (
             "CREATE TABLE t (value BINARY) USING pykafka OPTIONS ({0}); "
             "INSERT INTO t VALUES (CAST('a' AS BINARY))",
-            NAMELESS,
+            UNADDRESSED,
         ),
         (
             "CREATE TABLE t USING pykafka OPTIONS ({0}) AS SELECT CAST('a' AS BINARY) AS value",
-            NAMELESS,
+            UNADDRESSED,
+        ),
+        (
+            "CREATE TABLE t USING pykafka OPTIONS ({0}, 'deliveryGuarantee' 'exactly_once')",
+            "Option 'deliveryGuarantee' is for a write, not for a read",
         ),
         (
             "CREATE TABLE t USING pykafka OPTIONS ({0}); INSERT OVERWRITE t SELECT * FROM t",
@@ -161,24 +246,22 @@ def test_options_with_a_query_count_before_those_of_the_table(
             "Option 'schema.registry.url' holds a secret",
         ),
     ],
-    ids=["columns, read", "columns, insert", "as select", "overwrite", "secret"],
+    ids=["columns, read", "columns, insert", "as select", "of writes", "overwrite", "secret"],
 )
 def test_what_cannot_be_done(
-    session: SparkSession, new_topic: Callable[[], Topic], statement: str, reason: str
+    session: SparkSession, new_topic: NewTopic, statement: str, reason: str
 ) -> None:
     topic = new_topic()
     *before, last = statement.format(topic.sql).split("; ")
     for each in before:
         session.sql(each)
-    with pytest.raises(PySparkException, match=re.escape(reason)):
+    with pytest.raises(PySparkException, match=reason):
         session.sql(last).collect()
     assert topic.values() == []
 
 
 @pytest.mark.slow
-def test_a_table_that_spark_made_by_itself(
-    session: SparkSession, new_topic: Callable[[], Topic]
-) -> None:
+def test_a_table_that_spark_made_by_itself(session: SparkSession, new_topic: NewTopic) -> None:
     rows = session.sql("SELECT CAST('a' AS BINARY) AS value")
     to = new_topic().options
     rows.write.format("pykafka").options(**to).mode("append").saveAsTable("t")

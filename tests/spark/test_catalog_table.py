@@ -45,7 +45,6 @@ def test_each_column_of_a_new_table_keeps_its_options() -> None:
         one = StructType([stored[name]])
         kept = with_kept_options({}, one, Use.BATCH_READ)
         assert kept == {**SERVERS, "subscribe": "t"}
-        assert with_kept_options({}, one, Use.WRITE) == {**SERVERS, "topic": "t"}
 
 
 def test_other_schemas_keep_nothing() -> None:
@@ -55,11 +54,11 @@ def test_other_schemas_keep_nothing() -> None:
 
 def test_each_use_takes_its_own_options() -> None:
     both = {"subscribe": "in", "topic": "out", "endingoffsets": "latest", "mode": "FAILFAST"}
-    assert options_for(both, Use.WRITE) == {"topic": "out"}
     assert options_for(both, Use.STREAM_READ) == {"subscribe": "in", "mode": "FAILFAST"}
     read = {"subscribe": "in", "endingoffsets": "latest", "mode": "FAILFAST"}
     assert options_for(both, Use.BATCH_READ) == read
-    assert options_for({"no.such": "x"}, Use.WRITE) == {"no.such": "x"}
+    for name in ("no.such", "deliveryguarantee"):
+        assert options_for({name: "x"}, Use.BATCH_READ) == {name: "x"}
 
 
 def test_options_of_a_query_count_before_those_of_its_table() -> None:
@@ -70,9 +69,27 @@ def test_options_of_a_query_count_before_those_of_its_table() -> None:
         "subscribe": "t",
         **given,
     }
-    # Columns of a table are written elsewhere.
-    elsewhere = {"Kafka.Bootstrap.Servers": "b:1", "topic": "other"}
-    assert with_kept_options(elsewhere, columns, Use.WRITE) == elsewhere
+    elsewhere = {"Kafka.Bootstrap.Servers": "b:1", "subscribe": "other"}
+    assert with_kept_options(elsewhere, columns, Use.BATCH_READ) == elsewhere
+
+
+@pytest.mark.parametrize("given", [{}, {"checkpointLocation": "/c"}, {"topic": "t"}])
+@pytest.mark.parametrize("columns", [COLUMNS, with_options(COLUMNS, {**SERVERS, "topic": "t"})])
+def test_the_columns_of_rows_do_not_decide_where_they_go(
+    given: dict[str, str], columns: StructType
+) -> None:
+    source = KafkaDataSource(given)
+    for refusal in (
+        config_error(source.writer, columns, overwrite=False),
+        config_error(source.streamWriter, columns, overwrite=False),
+    ):
+        assert refusal.startswith("Option 'kafka.bootstrap.servers' must be specified for config")
+        assert "INSERT INTO orders WITH (kafka.bootstrap.servers = " in refusal
+
+
+def test_a_write_with_a_misspelt_name_is_not_taken_for_one_to_a_table() -> None:
+    source = KafkaDataSource({"kafka.bootstrap.server": "a:1"})
+    assert "did you mean" in config_error(source.writer, COLUMNS, overwrite=False)
 
 
 @pytest.mark.parametrize("given", [{}, {"checkpointLocation": "/c"}])
