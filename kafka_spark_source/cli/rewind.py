@@ -59,7 +59,7 @@ def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
     if planned.is_unfinished:
         console.print_sentences(
             f"Micro-batch {planned.rewritten[-1]:,} has begun and not ended: it runs without "
-            "records of this source, and the next one continues from there."
+            "records of the partitions that move, and the next one continues from there."
         )
     cut = [f"{each.topic}-{each.partition}" for each in planned.moves if each.is_at_start]
     if cut:

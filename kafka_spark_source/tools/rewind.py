@@ -2,11 +2,12 @@
 
 Spark continues from the last micro-batch of the offset log (`MicroBatchExecution`). If that one has
 ended, its offsets become the new position. If not, Spark runs it again, from the offsets of the one
-before. Then both get the new position, so Spark runs it without records, and continues from there.
+before. Then both get the new position of the partitions that move, so Spark runs it without their
+records, and continues from there. The other partitions keep the offsets of both.
 
 So no number of a micro-batch is used for other records. A sink that skips the numbers that it knows
-(a file sink, an exactly-once write, a `foreachBatch` that compares them) skips no record, and a
-file sink, which needs each number, misses no number.
+(a file sink, an exactly-once write, a `foreachBatch` that compares them) skips no record, has none
+twice of a partition that stays, and a file sink, which needs each number, misses no number.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from typing import Final
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.topic_partition import TopicPartition, by_topic
-from kafka_spark_source.planning.offsets_json import join_partitions, offsets_to_log
+from kafka_spark_source.planning.offsets_json import (
+    join_partitions,
+    offsets_from_log,
+    offsets_to_log,
+)
 from kafka_spark_source.planning.positions import Bound, Everywhere, SpecificOffsets
 from kafka_spark_source.tools.checkpoint_folder import CheckpointError, CheckpointFolder
 from kafka_spark_source.tools.checkpoints import (
@@ -49,12 +54,14 @@ class Rewind(Plan):
     Attributes:
         checkpoint: As it was when the rewind was planned.
         source: The number of the source in the query, or its name.
+        target: The position, or positions of some partitions. The others stay.
         rewritten: The numbers of the micro-batches with new offsets: the last that has ended, and
             the later ones.
     """
 
     checkpoint: Checkpoint
     source: str
+    target: Everywhere | SpecificOffsets
     rewritten: tuple[int, ...]
 
     @property
@@ -99,7 +106,9 @@ def plan_rewind(
     rewritten = tuple(
         each.number for each in checkpoint.micro_batches if each.number >= ended.number
     )
-    return Rewind(checkpoint=checkpoint, source=chosen, rewritten=rewritten, moves=moves)
+    return Rewind(
+        checkpoint=checkpoint, source=chosen, target=target, rewritten=rewritten, moves=moves
+    )
 
 
 def rewind(planned: Rewind) -> Path:
@@ -124,7 +133,8 @@ def rewind(planned: Rewind) -> Path:
     # The last one first. If this stops in between, the unfinished micro-batch ends before it
     # begins: connectors report that, and skip nothing.
     files = [folder / "offsets" / str(number) for number in reversed(planned.rewritten)]
-    entries = {file: _with_offsets(file, planned.source, offsets) for file in files}
+    moving = {tp: offset for tp, offset in offsets.items() if _moves(tp, planned.target)}
+    entries = {file: _with_offsets(file, planned, moving) for file in files}
     for file, text in entries.items():
         _replace(file, text)
     return copy
@@ -197,11 +207,14 @@ def _bounds(
             f"The query has not read {', '.join(sorted(map(str, unknown)))} yet: name "
             "partitions that `pykafka checkpoint export` shows."
         )
-    return {
-        tp: target.bound_of(tp)
-        for tp in committed
-        if tp in target.bounds or tp.topic in target.bounds
-    }
+    return {tp: target.bound_of(tp) for tp in committed if _moves(tp, target)}
+
+
+def _moves(tp: TopicPartition, target: Everywhere | SpecificOffsets) -> bool:
+    """Whether the target names a partition."""
+    if isinstance(target, Everywhere):
+        return True
+    return tp in target.bounds or tp.topic in target.bounds
 
 
 def _names_any(name: TopicPartition | str, committed: Mapping[TopicPartition, int]) -> bool:
@@ -216,14 +229,16 @@ def _copy(folder: Path) -> Path:
     return copy
 
 
-def _with_offsets(file: Path, source: str, offsets: Mapping[TopicPartition, int]) -> str:
-    """An entry of the offset log with other offsets of a source."""
+def _with_offsets(file: Path, planned: Rewind, moving: Mapping[TopicPartition, int]) -> str:
+    """An entry of the offset log with other offsets of the partitions that move."""
     lines = file.read_text("utf-8").split("\n")
-    number, start, old = source_line(lines, source)
+    number, start, old = source_line(lines, planned.source)
+    logged = offsets_from_log(json.loads(old))
+    stay = {tp: offset for tp, offset in logged.items() if not _moves(tp, planned.target)}
     # As the connector writes them: Spark compares the offsets of a Python source as text.
     is_spaced = json.dumps(json.loads(old)) == old
     separators = None if is_spaced else (",", ":")
-    lines[number] = start + json.dumps(offsets_to_log(offsets), separators=separators)
+    lines[number] = start + json.dumps(offsets_to_log(stay | moving), separators=separators)
     return "\n".join(lines)
 
 

@@ -133,6 +133,29 @@ def test_named_partitions_move_alone(cluster: ScriptedCluster, checkpoint: Path)
         parse_target('{"orders":"group"}')
 
 
+def test_partitions_that_are_not_named_keep_the_unfinished_micro_batch(
+    cluster: ScriptedCluster, checkpoint: Path
+) -> None:
+    """A sink may have it already: its records must not come again with another number."""
+    write_batch(checkpoint, 5, '{"orders":{"0":9,"1":5,"2":7}}', "-", is_committed=False)
+    quiet(checkpoint)
+    rewind(planned(cluster, checkpoint, '{"orders":{"0":3}}'))
+    assert entry(checkpoint, 4)[2] == '{"orders":{"0":3,"1":2}}'
+    assert entry(checkpoint, 5)[2] == '{"orders":{"0":3,"1":5,"2":7}}'
+
+
+@pytest.mark.parametrize("ended", [1, 50])
+def test_a_partition_that_is_not_named_stays_outside_of_its_log_too(
+    cluster: ScriptedCluster, tmp_path: Path, ended: int
+) -> None:
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    write_batch(folder, 4, f'{{"orders":{{"0":8,"1":{ended}}}}}', "-")
+    quiet(folder)
+    rewind(planned(cluster, folder, '{"orders":{"0":3}}'))
+    assert entry(folder, 4)[2] == f'{{"orders":{{"0":3,"1":{ended}}}}}'
+
+
 def test_a_position_ahead_is_to_be_asked_for(cluster: ScriptedCluster, checkpoint: Path) -> None:
     found = planned(cluster, checkpoint, "latest")
     with pytest.raises(CheckpointError, match="that far in orders-0: 2 offsets would"):
