@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
-from kafka_protocol.client.consumer.log_bounds import list_log_bounds
+from kafka_protocol.client.consumer.read_topics import ReadTopics
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.cli import console
@@ -37,10 +37,10 @@ def _run(arguments: argparse.Namespace) -> int:
         decode = decode_for(arguments.topic, formats_of(arguments))
         start = parse_position(arguments.start or "earliest")
         end = parse_position(arguments.end or "latest")
-        partitions = _partitions(cluster, arguments, deadline)
-        ranges = ranges_from(cluster, partitions, start, deadline, end)
+        topics = _topics(cluster, arguments, deadline)
+        ranges = ranges_from(cluster, topics.partitions, start, deadline, end)
         is_empty = True
-        for record in _records(cluster, arguments, ranges, decode, deadline):
+        for record in _records(cluster, arguments, topics, ranges, decode, deadline):
             show(record)
             is_empty = False
         if is_empty:
@@ -60,9 +60,10 @@ def _show(arguments: argparse.Namespace) -> Callable[[Record], None]:
     return lambda record: console.print_bytes(render(record))
 
 
-def _records(
+def _records(  # noqa: PLR0913, PLR0917 - a read and its arguments
     cluster: Cluster,
     arguments: argparse.Namespace,
+    topics: ReadTopics,
     ranges: Sequence[OffsetRange],
     decode: Decode,
     deadline: Deadline,
@@ -71,25 +72,24 @@ def _records(
     if arguments.start is None and not conditions:
         yield from newest(cluster, ranges, arguments.n, deadline, decode)
     else:
-        records = records_in(cluster, ranges, deadline, decode)
+        records = records_in(cluster, ranges, deadline, decode, topics)
         yield from islice(_selected(records, conditions), arguments.n)
     if arguments.follow:
         read = {each.topic_partition: each.until_offset for each in ranges}
-        new = _new_records(cluster, read, decode, arguments.timeout * 1000)
+        new = _new_records(cluster, topics, read, decode, arguments.timeout * 1000)
         yield from _selected(new, conditions)
 
 
-def _partitions(
-    cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline
-) -> list[TopicPartition]:
+def _topics(cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline) -> ReadTopics:
     partitions = partitions_of(cluster, [arguments.topic], deadline)
-    chosen = [each for each in partitions if arguments.partition in {None, each.partition}]
-    if not chosen:
+    if arguments.partition is None:
+        return ReadTopics(cluster, [arguments.topic], None, deadline)
+    if all(each.partition != arguments.partition for each in partitions):
         raise KafkaConfigError(
             f"There is no partition {arguments.partition} of {arguments.topic!r}; there are "
             f"{join_partitions(partitions)}."
         )
-    return chosen
+    return ReadTopics(cluster, [arguments.topic], [arguments.partition], deadline)
 
 
 def _conditions(arguments: argparse.Namespace) -> Sequence[Condition]:
@@ -120,16 +120,19 @@ def _selected(records: Iterable[Record], conditions: Sequence[Condition]) -> Ite
 
 
 def _new_records(
-    cluster: Cluster, read: dict[TopicPartition, int], decode: Decode, timeout_ms: float
+    cluster: Cluster,
+    topics: ReadTopics,
+    read: dict[TopicPartition, int],
+    decode: Decode,
+    timeout_ms: float,
 ) -> Iterator[Record]:
     """Records that are written from now on, without an end."""
     while True:
         sleep_ms(_FOLLOW_MS)
+        ranges = topics.new_ranges(read, timeout_ms=timeout_ms)
         deadline = Deadline.after(timeout_ms)
-        logs = list_log_bounds(cluster, read, deadline)
-        ranges = [OffsetRange(tp, start, logs[tp].latest) for tp, start in read.items()]
-        yield from records_in(cluster, ranges, deadline, decode)
-        read = {each.topic_partition: each.until_offset for each in ranges}
+        yield from records_in(cluster, ranges, deadline, decode, topics)
+        read |= {each.topic_partition: each.until_offset for each in ranges}
 
 
 def _why_none(ranges: Sequence[OffsetRange], start: object) -> str:

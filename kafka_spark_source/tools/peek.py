@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.consumer.read_topics import ReadTopics
 from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.schema import TIMESTAMP_MS
@@ -90,15 +91,23 @@ def records_in(
     ranges: Iterable[OffsetRange],
     deadline: Deadline,
     decode: Decode = as_they_came,
+    topics: ReadTopics | None = None,
 ) -> Iterator[Record]:
     """The records of ranges, partition by partition.
 
+    Args:
+        cluster: The cluster.
+        ranges: The ranges.
+        deadline: When they must have been read.
+        decode: How to decode payloads.
+        topics: The topics of the ranges as these were planned, to check that they are the same.
+
     Raises:
-        KafkaError: A range cannot be read before the deadline.
+        KafkaError: A range cannot be read before the deadline, or its topic was created again.
     """
     for each in ranges:
         if each.from_offset < each.until_offset:
-            yield from _records(cluster, each, deadline, decode)
+            yield from _records(cluster, each, deadline, decode, topics)
 
 
 def newest(
@@ -147,11 +156,17 @@ def last_in(
 
 
 def _records(
-    cluster: Cluster, wanted: OffsetRange, deadline: Deadline, decode: Decode
+    cluster: Cluster,
+    wanted: OffsetRange,
+    deadline: Deadline,
+    decode: Decode,
+    topics: ReadTopics | None = None,
 ) -> Iterator[Record]:
-    fetched = fetch_range(
-        cluster, wanted, max(1, int(deadline.remaining_ms)), take=take_batch_columns
-    )
+    idle_ms = max(1, int(deadline.remaining_ms))
+    if topics is None:
+        fetched = fetch_range(cluster, wanted, idle_ms, take=take_batch_columns)
+    else:
+        fetched = topics.fetch(wanted, idle_ms, take_batch_columns)
     for each in fetched:
         for batch in decode_batches(
             [each],

@@ -238,7 +238,7 @@ def _with_offsets(file: Path, planned: Rewind, moving: Mapping[TopicPartition, i
     # As the connector writes them: Spark compares the offsets of a Python source as text.
     is_spaced = json.dumps(json.loads(old)) == old
     separators = None if is_spaced else (",", ":")
-    lines[number] = start + json.dumps(offsets_to_log(stay | moving), separators=separators)
+    lines[number] = start + json.dumps(offsets_to_log({**stay, **moving}), separators=separators)
     return "\n".join(lines)
 
 

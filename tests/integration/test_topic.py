@@ -27,6 +27,7 @@ from kafka_protocol.arrow_io.topic import (
     topics,
 )
 from kafka_protocol.arrow_io.topic_reader import TopicReader
+from kafka_protocol.client.cluster.admin import create_partitions, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
@@ -376,6 +377,49 @@ def test_a_read_follows_until_it_is_stopped(
     assert rows == [1, 2, 3]
     place = TopicPartition(topic, 0)
     assert committed_offsets(cluster, topic, [place], soon()) == {place: 3}
+
+
+@pytest.mark.parametrize("has_group", [False, True])
+def test_a_topic_that_is_created_again_ends_a_read_that_follows(
+    make_topic: MakeTopic, options: dict[str, str], cluster: Cluster, has_group: bool
+) -> None:
+    """While it handles a batch; then the log is longer than before."""
+    topic = make_topic()
+    write(options, topic, 1)
+    rows: list[int] = []
+    with read_formats(
+        topic, options, JSON, columns=["value"], group_id=topic if has_group else None, follow=True
+    ) as reader:
+        assert isinstance(reader, TopicReader)
+        with pytest.raises(DataLossError, match=f"{topic}-0 was deleted and its topic re-created"):
+            for batch in reader:
+                rows += [each["id"] for each in batch.column("value").to_pylist()]
+                delete_topic(cluster, topic, soon())
+                while topic in topics(options):
+                    pass
+                create_topic(topic, options)
+                for number in (2, 3, 4):
+                    write(options, topic, number)
+    assert rows == [1]
+
+
+def test_partitions_that_are_added_to_a_read_that_follows(
+    make_topic: MakeTopic, options: dict[str, str], cluster: Cluster
+) -> None:
+    topic = make_topic()
+    write(options, topic, 1)
+    rows: list[int] = []
+    with read_formats(topic, options, JSON, columns=["value"], follow=True) as reader:
+        assert isinstance(reader, TopicReader)
+        for batch in reader:
+            rows += [each["id"] for each in batch.column("value").to_pylist()]
+            if rows == [1]:
+                create_partitions(cluster, topic, 2, soon())
+                for number in (2, 3):
+                    write(options, topic, number, partition=1)
+            if len(rows) == 3:
+                break
+    assert rows == [1, 2, 3]
 
 
 def test_offsets_behind_the_end_are_an_error(

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
-from functools import partial
 from typing import Final, Literal, TypeAlias, overload
 
 import pyarrow as pa
@@ -26,8 +25,9 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.client.consumer.read_topics import ReadTopics, ends_before
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
-from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode, KafkaConfigError
+from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
@@ -115,7 +115,8 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     Raises:
         KafkaConfigError: An option, a column or a position is wrong.
         BrokerError: The topic or a partition does not exist, or reading is not permitted.
-        KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
+        KafkaError: No broker is reachable; from the reader: records are damaged or deleted, or
+            their topic was created again.
     """
     unknown = [name for name in columns if name not in RECORD_SCHEMA.names]
     if unknown:
@@ -126,12 +127,13 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     _check_range(names, start, end, partitions, follow=follow)
     cluster = Cluster(ClientConfig.from_options(options))
     try:
-        ranges = _plan(cluster, names, partitions, start, end, group_id)
+        deadline = Deadline.after(cluster.config.api_timeout_ms)
+        chosen = ReadTopics(cluster, names, partitions, deadline)
+        ranges = _plan(cluster, chosen.partitions, start, end, group_id, deadline)
     except BaseException:
         cluster.close()
         raise
-    next_ranges = partial(_new_ranges, names, partitions) if follow else None
-    reading = Reading(cluster, ranges, columns, progress, next_ranges)
+    reading = Reading(cluster, chosen, ranges, columns, progress, follows=follow)
     schema = record_schema(columns)
     if group_id is None and not follow:
         return pa.RecordBatchReader.from_batches(schema, reading.batches())
@@ -225,22 +227,20 @@ def offsets_for_times(
     """
     with closing(Cluster(ClientConfig.from_options(options))) as cluster:
         deadline = Deadline.after(cluster.config.api_timeout_ms)
-        chosen = _partitions(cluster, topic, partitions, deadline)
+        chosen = ReadTopics(cluster, [topic], partitions, deadline).partitions
         offsets = _offsets_since(cluster, chosen, time, deadline)
     return {each.partition: offset for each, offset in offsets.items()}
 
 
 def _plan(  # noqa: PLR0913, PLR0917 - the range of a user
     cluster: Cluster,
-    names: Sequence[str],
-    partitions: Collection[int] | None,
+    chosen: Sequence[TopicPartition],
     start: Position,
     end: Position,
     group_id: str | None,
+    deadline: Deadline,
 ) -> list[OffsetRange]:
     """The range of each partition, also those without records, which have a position."""
-    deadline = Deadline.after(cluster.config.api_timeout_ms)
-    chosen = [tp for name in names for tp in _partitions(cluster, name, partitions, deadline)]
     first = _offsets(cluster, chosen, start, deadline)
     until = _offsets(cluster, chosen, end, deadline)
     if group_id is not None:
@@ -254,49 +254,14 @@ def _check_committed(
     cluster: Cluster, group_id: str, committed: Mapping[TopicPartition, int], deadline: Deadline
 ) -> None:
     """Refuse offsets that a log does not have yet: its topic was probably created again."""
-    latest = list_offsets(cluster, dict.fromkeys(committed, LATEST_TIMESTAMP), deadline)
-    for tp, offset in committed.items():
-        if offset > latest[tp]:
-            raise DataLossError(
-                "PARTITION_OFFSET_CHANGED",
-                f"The group {group_id!r} has committed offset {offset} of {tp}, which ends at "
-                f"{latest[tp]}.",
-                "The topic was created again, or lost records. Read with another group, or delete "
-                "the offsets of this one.",
-            )
-
-
-def _new_ranges(
-    names: Sequence[str],
-    partitions: Collection[int] | None,
-    cluster: Cluster,
-    positions: Mapping[TopicPartition, int],
-) -> list[OffsetRange]:
-    """What was written after some positions, in new partitions from their beginning."""
-    deadline = Deadline.after(cluster.config.api_timeout_ms)
-    chosen = [tp for name in names for tp in _partitions(cluster, name, partitions, deadline)]
-    added = [tp for tp in chosen if tp not in positions]
-    first = {**positions, **_offsets(cluster, added, "earliest", deadline)}
-    until = _offsets(cluster, chosen, "latest", deadline)
-    ranges = [OffsetRange(tp, first[tp], until[tp]) for tp in chosen]
-    return [each for each in ranges if each.from_offset < each.until_offset]
-
-
-def _partitions(
-    cluster: Cluster, topic: str, partitions: Collection[int] | None, deadline: Deadline
-) -> list[TopicPartition]:
-    metadata = cluster.settled_topics([topic], deadline)[topic]
-    if metadata.error_code:
-        raise BrokerError(metadata.error_code, f"Cannot read topic {topic!r}")
-    wanted = metadata.partitions if partitions is None else partitions
-    missing = sorted(set(wanted) - set(metadata.partitions))
-    if missing:
-        raise BrokerError(
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"Cannot read partition {missing[0]} of topic {topic!r}, which has "
-            f"{len(metadata.partitions)}",
+    for tp, end in ends_before(cluster, committed, deadline).items():
+        raise DataLossError(
+            "PARTITION_OFFSET_CHANGED",
+            f"The group {group_id!r} has committed offset {committed[tp]} of {tp}, which ends at "
+            f"{end}.",
+            "The topic was created again, or lost records. Read with another group, or delete "
+            "the offsets of this one.",
         )
-    return [TopicPartition(topic, number) for number in sorted(wanted)]
 
 
 def _offsets(

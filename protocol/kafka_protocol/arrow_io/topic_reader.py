@@ -7,10 +7,10 @@ the next read starts.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from types import TracebackType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.consumer.read_topics import ReadTopics
 from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches, target_bytes_of
 from kafka_protocol.errors import KafkaConfigError
@@ -30,41 +30,36 @@ _POLL_MS: Final = 200
 Progress = Callable[[int, int], None]
 
 
-class NextRanges(Protocol):
-    """What to read after some positions."""
-
-    def __call__(
-        self, cluster: Cluster, positions: Mapping[TopicPartition, int]
-    ) -> list[OffsetRange]:
-        """The ranges of records that were written since, of new partitions, too."""
-
-
 class Reading:
     """The records of ranges, partition by partition, and then of those that follow.
 
     Args:
         cluster: It is closed at the end.
+        topics: The topics of the ranges.
         ranges: What to read first.
         columns: Names of `RECORD_SCHEMA`.
         progress: Is called after a Fetch with the number of offsets that are read, and of all.
-        next_ranges: What to read after that, without an end; None to end.
+        follows: Whether to continue with later records, without an end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the read of a user
         self,
         cluster: Cluster,
+        topics: ReadTopics,
         ranges: Sequence[OffsetRange],
         columns: Sequence[str],
         progress: Progress | None,
-        next_ranges: NextRanges | None = None,
+        *,
+        follows: bool,
     ) -> None:
         self.config = cluster.config
         self.positions = {each.topic_partition: each.from_offset for each in ranges}
         self._cluster = cluster
+        self._topics = topics
         self._ranges = ranges
         self._columns = columns
         self._progress = progress
-        self._next_ranges = next_ranges
+        self._follows = follows
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -77,9 +72,9 @@ class Reading:
         try:
             while True:
                 yield from self._read(ranges)
-                if self._next_ranges is None or self._stopped.is_set():
+                if not self._follows or self._stopped.is_set():
                     return
-                ranges = self._next_ranges(self._cluster, self.positions)
+                ranges = self._topics.new_ranges(self.positions)
                 if not ranges:
                     sleep_ms(_POLL_MS)
         finally:
@@ -88,9 +83,7 @@ class Reading:
     def _read(self, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
         done, total = 0, sum(each.size for each in ranges)
         for each in ranges:
-            fetches = fetch_range(
-                self._cluster, each, self.config.api_timeout_ms, take=take_batch_columns
-            )
+            fetches = self._topics.fetch(each, self.config.api_timeout_ms, take_batch_columns)
             for fetched in fetches:
                 yield from decode_batches(
                     [fetched],

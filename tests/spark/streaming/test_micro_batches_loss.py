@@ -158,6 +158,23 @@ def test_fault_24_a_recreated_topic_is_read_from_its_beginning(
     assert run(tolerant, begun) == ({T0: 9, T1: 0}, [(T0, 0, 9)])
 
 
+def test_fault_24_a_topic_is_recreated_while_the_query_is_down(
+    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its checkpoint has no id, so a shorter log may also have been truncated."""
+    end = running(query())
+    cluster.add_topic("t", partitions=2)
+    append(cluster, T0, 3)
+    with pytest.raises(DataLossError, match=r"t-0 offset was changed from 5 to 3\."):
+        next_end(query(), end)
+    restarted = query(**TOLERANT)
+    shorter = {T0: 3, T1: 0}
+    assert run(restarted, end) == (shorter, [])
+    assert "t-0 offset was changed from 5 to 3." in caplog.text
+    append(cluster, T0, 1)
+    assert run(restarted, shorter) == ({T0: 4, T1: 0}, [(T0, 3, 4)])
+
+
 def test_fault_24_a_shorter_log_refreshes_the_topic_ids(
     cluster: ScriptedCluster, query: Query, partitions_stay_fresh: None
 ) -> None:
