@@ -66,12 +66,12 @@ DEPENDENCIES = (("shop/line.proto", LINE),)
 
 
 def order(number: int) -> dict[str, Any]:
-    """An order as Spark shows it: zeros are null, where the message cannot tell."""
+    """An order as the columns have it: what a payload lacks is its default, or null."""
     return {
-        "id": number or None,
+        "id": number,
         "customer": None if number % 3 == 0 else f"customer {number}",
-        "amount": number / 4 or None,
-        "state": "PAID" if number % 2 else None,
+        "amount": number / 4,
+        "state": "PAID" if number % 2 else "NEW",
         "at": AT,
         "took": timedelta(seconds=-number, microseconds=500),
         "lines": [{"sku": f"sku {i}", "count": i + 1} for i in range(number % 4)],

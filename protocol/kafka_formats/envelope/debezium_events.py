@@ -124,7 +124,8 @@ class _Event:
         return Outcome(events, misfits)
 
     def _wrong_ops(self) -> list[Misfit]:
-        no_op = self._is_event & ~is_valid(self._op)
+        # An absent text of Protobuf is empty.
+        no_op = self._is_event & (~is_valid(self._op) | self._has_op(""))
         unknown = self._is_event & ~no_op & ~self._has_op(DELETE, *WRITTEN, *OTHERS)
         found = [
             Misfit((), no_op, _NO_EVENT),

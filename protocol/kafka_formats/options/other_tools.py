@@ -252,7 +252,7 @@ FUNCTIONS: Final[tuple[OtherOption, ...]] = (
     _no_effect("compression", "Kafka compresses batches, not payloads"),
     _refused("recordName", "give a schema with the name"),
     _refused("recordNamespace", "give a schema with the namespace"),
-    _refused("emit.default.values", "a zero without presence is null", "false"),
+    _refused("emit.default.values", "an absent field without presence is its default", "true"),
     _refused("enums.as.ints", "enums are read as their names", "false"),
     _refused("upcast.unsigned.ints", "unsigned numbers have Spark's signed types", "false"),
     _refused("convert.any.fields.to.json", "Any is read as its message", "false"),

@@ -50,9 +50,8 @@ def _member(
             return _messages(field, values, cursor)
         messages = _messages(field, values.of(np.flatnonzero(is_given)), cursor)
         return in_rows(is_given, messages)
-    is_null = ~is_given
-    if not member.has_presence:
-        is_null |= _is_zero(field, values)
+    # Without presence an absent field is its default, which `values` has.
+    is_null = ~is_given & member.has_presence
     return _leaves(field, values, is_null, cursor)
 
 
@@ -169,16 +168,6 @@ def _leaves(field: Leaf, values: FieldValues, is_null: Bools, cursor: Cursor) ->
     if is_broken.any():
         cursor.fail(mask_of(len(cursor), values.slots[is_broken]))
     return texts
-
-
-def _is_zero(field: Leaf, values: FieldValues) -> Bools:
-    if not field.is_number:
-        is_empty: Bools = values.lengths == 0
-        return is_empty
-    # Compare the bits of floats: writers do not leave out -0.0.
-    is_float = pa.types.is_floating(field.plan.type)
-    is_zero: Bools = (values.raw if is_float else _NUMBERS[field.kind](values.raw)) == 0
-    return is_zero
 
 
 def _names(plan: Enum, numbers: Raw, is_null: Bools) -> pa.Array:

@@ -1,12 +1,12 @@
 """Parsed messages -> Arrow arrays, a field of all messages at a time.
 
-Source: values are as from Spark's `ProtobufDeserializer` with its default options. A field that
-is not in a payload is null, and so is a zero where a message cannot tell both apart.
+Source: values are as from Spark's `ProtobufDeserializer` with `emit.default.values`, and as from
+Confluent's `ProtobufData.toConnectData`. A field that is not in a payload is null if its message
+can tell that; else it is its default, as Protobuf says ("Field Presence").
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -109,20 +109,12 @@ def _member(member: Member, messages: Sequence[Any]) -> pa.Array:
     if member.is_list or member.keys is not None:
         return _containers(member, [getattr(each, name) for each in messages])
     if not member.has_presence:
-        values = [getattr(each, name) for each in messages]
-        return decode_parsed(member.plan, _without_zeros(values))
+        return decode_parsed(member.plan, [getattr(each, name) for each in messages])
     default = member.default
     return decode_parsed(
         member.plan,
         [getattr(each, name) if each.HasField(name) else default for each in messages],
     )
-
-
-def _without_zeros(values: Sequence[Any]) -> Sequence[Any]:
-    """Null for zeros, but for the negative one."""
-    if values and isinstance(values[0], float):
-        return [each if each or math.copysign(1, each) < 0 else None for each in values]
-    return [each or None for each in values]
 
 
 def _containers(member: Member, values: Sequence[Any]) -> pa.Array:

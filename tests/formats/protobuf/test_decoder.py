@@ -5,7 +5,6 @@ The witness is protobuf's own runtime with a plain loop, one value at a time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 from unittest import mock
@@ -104,16 +103,14 @@ def signed(name: str, value: Any) -> Any:
 
 
 def part_of(found: Any) -> dict[str, Any]:
-    return {"x": found.x or None, "y": found.y or None, "zs": [*found.zs]}
+    return {"x": found.x, "y": found.y, "zs": [*found.zs]}
 
 
 def expected(found: Any) -> dict[str, Any]:
     """A message as Spark shows it, a field at a time."""
     row: dict[str, Any] = {}
     for kind in SCALARS:
-        plain = getattr(found, f"plain_{kind}")
-        is_zero = not plain and not (isinstance(plain, float) and math.copysign(1, plain) < 0)
-        row[f"plain_{kind}"] = None if is_zero else signed(kind, plain)
+        row[f"plain_{kind}"] = signed(kind, getattr(found, f"plain_{kind}"))
         name = f"optional_{kind}"
         row[name] = signed(kind, getattr(found, name)) if found.HasField(name) else None
         for name in (f"list_{kind}", f"loose_{kind}"):
@@ -125,7 +122,7 @@ def expected(found: Any) -> dict[str, Any]:
     row["part"] = part_of(found.part) if found.HasField("part") else None
     row["parts"] = [part_of(each) for each in found.parts]
     row["places"] = [(key, part_of(each)) for key, each in found.places.items()]
-    row["e"] = symbol(found.e) if found.e else None
+    row["e"] = symbol(found.e)
     row["es"] = [symbol(each) for each in found.es]
     return {field.name: row[field.name] for field in TYPE}
 
@@ -304,7 +301,7 @@ def test_a_part_of_a_message_that_contains_itself() -> None:
     to = pa.struct([("a", pa.struct([("x", pa.int32())])), ("x", pa.int32())])
     PROTOBUF.check_part(schema, to)
     found = PROTOBUF.decoders(schema, to, None)(None).decode(pa.array([b"\x12\x02\x08\x05"]), 0)
-    assert found.values.to_pylist() == [{"a": {"x": 5}, "x": None}]
+    assert found.values.to_pylist() == [{"a": {"x": 5}, "x": 0}]
 
 
 @pytest.mark.parametrize(

@@ -137,14 +137,14 @@ def test_a_text_of_proto2_that_is_not_utf8_is_broken() -> None:
 @pytest.mark.parametrize(
     ("fields", "payload", "wanted"),
     [
-        ("string seconds = 1; string nanos = 2;", b"\x0a\x011", {"seconds": "1", "nanos": None}),
+        ("string seconds = 1; string nanos = 2;", b"\x0a\x011", {"seconds": "1", "nanos": ""}),
         (
             "repeated int64 seconds = 1; int32 nanos = 2;",
             b"\x08\x07",
-            {"seconds": [7], "nanos": None},
+            {"seconds": [7], "nanos": 0},
         ),
         ("int64 seconds = 1; B nanos = 2;", b"\x08\x07", {"seconds": 7, "nanos": None}),
-        ("double seconds = 1; int64 nanos = 2;", b"\x10\x07", {"seconds": None, "nanos": 7}),
+        ("double seconds = 1; int64 nanos = 2;", b"\x10\x07", {"seconds": 0.0, "nanos": 7}),
     ],
 )
 def test_a_timestamp_of_other_types_is_a_struct(fields: str, payload: bytes, wanted: Any) -> None:

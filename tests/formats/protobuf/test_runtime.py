@@ -73,7 +73,7 @@ def there_and_back(schema: SchemaText, row: dict[str, Any]) -> tuple[bytes, list
 
 ROW: dict[str, Any] = {
     "SetInParent": {"MergeFromString": 1, "Clear": [{"SerializeToString": "a"}]},
-    "HasField": [{"MergeFromString": None, "Clear": []}],
+    "HasField": [{"MergeFromString": 0, "Clear": []}],
     "ListFields": [("k", {"MergeFromString": 2, "Clear": []})],
     "Extensions": "_cached_byte_size",
     "WhichOneof": None,

@@ -5,7 +5,6 @@ The classes are made from the schema as it is, unlike those that the decoder use
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,11 +56,7 @@ def _field(message: Any, field: FieldDescriptor, to: pa.DataType) -> Any:
         return sorted(pairs, key=repr)
     if field.is_repeated:
         return [_value(field, each, to.value_type) for each in value]
-    if field.has_presence:
-        is_shown = message.HasField(field.name) or field.has_default_value
-    else:
-        is_negative_zero = isinstance(value, float) and math.copysign(1, value) < 0
-        is_shown = bool(value) or is_negative_zero
+    is_shown = not field.has_presence or message.HasField(field.name) or field.has_default_value
     return _value(field, value, to) if is_shown else None
 
 

@@ -34,6 +34,7 @@ from tests.formats.envelope.events import (
     rows_of,
     wrapped,
 )
+from tests.formats.protobuf.messages import message_class
 
 JSON = {"value.format": "json"}
 DDL = {**JSON, "value.schema": "id bigint, name string"}
@@ -851,6 +852,82 @@ def test_protobuf() -> None:
     assert short(read(options, [(None, payload)], types=types), "at", "day") == [
         (datetime(1970, 1, 1, 0, 0, 0, 5), date(1970, 1, 2))
     ]
+
+
+# As Confluent's ProtobufConverter writes a table: a column that can be null has presence with
+# `optional.for.nullables=true`, or is a message with `wrapper.for.nullables=true`.
+CONVERTED = """
+    syntax = "proto3";
+    import "google/protobuf/wrappers.proto";
+    message Envelope {
+      Value before = 1; Value after = 2; string op = 3; int64 ts_ms = 4; Source source = 5;
+      message Source { int64 lsn = 1; string snapshot = 2; }
+      message Value {
+        int32 id = 1; int64 large = 2; double share = 3; bool flag = 4; string name = 5;
+        bytes data = 6; Kind kind = 7; repeated int32 list = 8; Point point = 9;
+        optional int32 told = 10; google.protobuf.Int32Value boxed = 11; float single = 12;
+        enum Kind { FIRST = 0; SECOND = 1; }
+        message Point { int32 x = 1; double y = 2; }
+      }
+    }"""
+CONVERTED_KEY = 'syntax = "proto3"; message Key { int32 id = 1; string region = 2; }'
+ZEROS: dict[str, Any] = {
+    "id": 0,
+    "large": 0,
+    "share": 0.0,
+    "flag": False,
+    "name": "",
+    "data": b"",
+    "kind": "FIRST",
+    "list": [],
+    "point": None,
+    "told": None,
+    "boxed": None,
+    "single": 0.0,
+}
+
+
+@pytest.mark.parametrize("count", [1, 200], ids=["one by one", "at once"])
+def test_columns_that_protobuf_does_not_write_are_their_zeros(count: int) -> None:
+    """As `ProtobufData.toConnectData` reads them, for whatever the database has."""
+    envelope: Any = message_class(SchemaText(CONVERTED), "Envelope")
+    value = envelope.Value
+    written = {
+        "zeros": (value(), {}),
+        "told zeros": (value(told=0), {"told": 0}),
+        "boxed zeros": (value(boxed={"value": 0}), {"boxed": {"value": 0}}),
+        "an empty point": (value(point=value.Point()), {"point": {"x": 0, "y": 0.0}}),
+        "negative zeros": (value(share=-0.0, single=-0.0), {"share": -0.0, "single": -0.0}),
+        "others": (
+            value(id=7, flag=True, name="a", kind=1, list=[0, 1]),
+            {"id": 7, "flag": True, "name": "a", "kind": "SECOND", "list": [0, 1]},
+        ),
+    }
+    given: list[Record] = []
+    expected = []
+    for row, different in written.values():
+        key: Any = message_class(SchemaText(CONVERTED_KEY), "Key")(id=row.id)
+        for event_of in (envelope(op="c", after=row), envelope(op="d", before=row)):
+            given.append((key.SerializeToString(), event_of.SerializeToString()))
+            key_row = {"id": row.id, "region": ""}
+            about = {"op": event_of.op, "ts_ms": 0, "source": None, "key": key_row}
+            expected.append({**ZEROS, **different, **about})
+    options = {
+        "value.format": "protobuf",
+        "value.schema": CONVERTED,
+        "key.schema": CONVERTED_KEY,
+    }
+    rows = read(options, given * count, columns=[*expected[0]])
+    # Not `==`: -0.0 is 0.0.
+    assert [repr(row) for row in rows] == [repr(row) for row in expected * count]
+
+
+def test_a_protobuf_event_without_an_op_is_none_of_debeziums() -> None:
+    envelope: Any = message_class(SchemaText(CONVERTED), "Envelope")
+    options = {"value.format": "protobuf", "value.schema": CONVERTED, "key.format": "raw"}
+    payload = envelope(ts_ms=1).SerializeToString()
+    with pytest.raises(MalformedRecordError, match="not a change event of Debezium: it has no op"):
+        read(options, [(None, payload)])
 
 
 def test_many_records_of_several_schemas_keep_their_order() -> None:
