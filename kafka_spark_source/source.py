@@ -317,16 +317,17 @@ def _decoder(options: ReadOptions, schema: StructType) -> Decoder | None:
     formats = _query_formats(options)
     if formats is None and is_as_it_comes(schema):
         return None
-    from kafka_formats.query.read import record_decoder  # noqa: PLC0415
+    from kafka_formats.query.read import record_decoder, upsert_decoder  # noqa: PLC0415
     from kafka_spark_source.arrow_types import to_arrow_schema  # noqa: PLC0415
 
-    return record_decoder(
+    decoder = record_decoder(
         to_arrow_schema(schema),
         formats,
         checked_text=[] if options.mode is None else text_columns(schema, options.formats),
         mode=options.mode or Mode.FAILFAST,
         puts_aside=options.dead_letter_topic is not None,
     )
+    return upsert_decoder(decoder, formats) if options.envelope.is_upsert else decoder
 
 
 def _check_mode(options: ReadOptions, schema: StructType) -> None:

@@ -72,6 +72,7 @@ TESTED_BY: Final = {
     "*/version.py": "tests/spark/cli/test_command.py",
     f"{_FORMATS}/*/format.py": "tests/formats/query/test_formats.py",
     f"{_FORMATS}/avro/encoder.py": "tests/formats/avro/test_encode.py",
+    f"{_FORMATS}/avro/nulls.py": "tests/formats/payload/test_nulls.py",
     f"{_FORMATS}/avro/plan.py": "tests/formats/avro/test_resolve.py",
     f"{_FORMATS}/avro/primitives.py": "tests/formats/avro/test_decode.py",
     f"{_FORMATS}/avro/types.py": "tests/formats/avro/test_schema.py",

@@ -115,7 +115,8 @@ class RangeReader:
             return None
         from kafka_formats.envelope.upsert import Upsert  # noqa: PLC0415
 
-        return Upsert(columns, self.envelope, spill_folder())
+        nulls = None if self.decoder is None else self.decoder.nulls
+        return Upsert(columns, self.envelope, spill_folder(), nulls=nulls)
 
     def _records(
         self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]

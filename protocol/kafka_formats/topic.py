@@ -24,7 +24,7 @@ from kafka_formats.options.settings import RAW_COLUMNS, Mode
 from kafka_formats.options.table import KEY, MODE, VALUE
 from kafka_formats.payload.raw_columns import RAW_TYPES
 from kafka_formats.query.debezium import DebeziumQuery
-from kafka_formats.query.read import QueryFormats, record_decoder
+from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
 from kafka_formats.query.record_decoder import Decoder
 from kafka_protocol.columnar import topic as raw
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
@@ -141,7 +141,9 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
 
 
 def _upsert(envelope: EnvelopeOptions, decoder: Decoder) -> Upsert | None:
-    return Upsert(decoder.source_columns, envelope) if envelope.is_upsert else None
+    if not envelope.is_upsert:
+        return None
+    return Upsert(decoder.source_columns, envelope, nulls=decoder.nulls)
 
 
 def _decoder(
@@ -156,13 +158,14 @@ def _decoder(
         return changes.decoder(changes.wanted(columns, types))
     query = QueryFormats(read.formats, topics)
     _check_types(read, types)
-    return record_decoder(
+    decoder = record_decoder(
         _wanted(read, query, columns, types),
         query,
         checked_text=[] if read.mode is None else _text_columns(read, types),
         mode=read.formats.mode,
         puts_aside=False,
     )
+    return upsert_decoder(decoder, query) if read.envelope.is_upsert else decoder
 
 
 def _text_columns(read: AloneOptions, types: Mapping[str, pa.DataType]) -> list[str]:

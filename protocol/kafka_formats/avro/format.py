@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from kafka_formats.avro.connect import semantics_of
 from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encoder import AvroEncoder
+from kafka_formats.avro.nulls import AvroNulls
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type, depth_of
@@ -17,6 +19,7 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.schema_ids.frames import SchemaId
 
 # Arrow has 64 for a batch.
 _MAX_DEPTH: Final = 60
@@ -53,6 +56,12 @@ class AvroFormat(PayloadFormat):
     def semantics_of(schema: SchemaText) -> Semantics:
         """The names that Connect's converters leave in schemas."""
         return semantics_of(schema)
+
+    def null_payloads(
+        self, schema: SchemaText | None, schema_by_id: SchemaById | None
+    ) -> tuple[Callable[[SchemaId], str | None], str]:
+        """The null of a schema that is a union, or that is only null."""
+        return AvroNulls(schema, schema_by_id), ""
 
     def encoder(self, schema: SchemaText) -> AvroEncoder:
         """With the schema as that of the writer."""

@@ -25,6 +25,7 @@ from kafka_formats.options.envelope import (
     NullKeys,
     Tombstones,
 )
+from kafka_formats.payload.nulls import NullPayloads
 
 _PLACE: Final = ("topic", "partition", "offset")
 _IS_TOMBSTONE: Final = "_is_tombstone"
@@ -40,17 +41,20 @@ class Upsert:
         options: Whether tombstones stay, and what a null key is.
         folder: For temporary files, if rows do not fit in memory; None for the system's.
         limits: How much memory to use.
+        nulls: The values that stand for null; None if only null itself does.
     """
 
     columns: tuple[str, ...]
     options: EnvelopeOptions
     folder: str | None = None
     limits: Limits = _DEFAULT_LIMITS
+    nulls: NullPayloads | None = None
 
     @property
     def source_columns(self) -> tuple[str, ...]:
         """The columns of the records to read."""
-        listed = dict.fromkeys((*self.columns, KEY.name, "value", *_PLACE))
+        headers = ("headers",) if self.nulls is not None and self.nulls.needs_headers else ()
+        listed = dict.fromkeys((*self.columns, KEY.name, "value", *_PLACE, *headers))
         return tuple(name for name in listed if name != OP_COLUMN)
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -93,9 +97,10 @@ class Upsert:
     def _carried(self, batch: pa.RecordBatch, groups: pa.Array) -> pa.RecordBatch:
         """What is needed of each record later: no values if nobody wants them."""
         names = [name for name in self.columns if name not in {OP_COLUMN, KEY.name}]
-        columns = [groups, batch.column(KEY.name), batch.column("value").is_null()]
+        values = batch.column("value") if self.nulls is None else self.nulls.values_in(batch)
+        carried = [values if name == "value" else batch.column(name) for name in names]
         return pa.RecordBatch.from_arrays(
-            [*columns, *(batch.column(name) for name in names)],
+            [groups, batch.column(KEY.name), values.is_null(), *carried],
             [GROUP.name, KEY.name, _IS_TOMBSTONE, *names],
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.encoder import JsonEncoder
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.schema_ids.frames import SchemaId
 
 
 class JsonFormat(PayloadFormat):
@@ -49,6 +51,18 @@ class JsonFormat(PayloadFormat):
         """A JSON Schema as Confluent's converters write it."""
         return SchemaText(derive_schema(data_type))
 
+    def null_payloads(
+        self,
+        schema: SchemaText | None,  # noqa: ARG002
+        schema_by_id: SchemaById | None,  # noqa: ARG002
+    ) -> tuple[Callable[[SchemaId], str], str]:
+        """The document `null`, whatever its schema is."""
+        return _null_pattern, "null"
+
     def schema_to_read(self, wanted: pa.DataType) -> SchemaText:
         """The type as a DDL."""
         return SchemaText(to_ddl(wanted))
+
+
+def _null_pattern(_schema_id: SchemaId) -> str:
+    return r"\A[ \t\r\n]*null[ \t\r\n]*\z"

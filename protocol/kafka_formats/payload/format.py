@@ -128,6 +128,23 @@ class PayloadFormat(ABC):
         """
         return None
 
+    def null_payloads(
+        self,
+        schema: SchemaText | None,  # noqa: ARG002
+        schema_by_id: SchemaById | None,  # noqa: ARG002
+    ) -> tuple[Callable[[SchemaId], str | None], str] | None:
+        """How payloads look that stand for null; None if none does.
+
+        Args:
+            schema: The schema of payloads without frames; None if there is none.
+            schema_by_id: Finds the schemas of others.
+
+        Returns:
+            A regular expression by the schema of a payload, or None for it; and a text that all of
+            these payloads contain. As in `kafka_formats.payload.nulls`.
+        """
+        return None
+
     def frame_suffix(self, schema: SchemaText) -> bytes:  # noqa: ARG002
         """The bytes between the id of a schema and a payload."""
         return b""

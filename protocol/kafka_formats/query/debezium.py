@@ -34,6 +34,7 @@ from kafka_formats.options.settings import ERROR_COLUMN, Format, Mode
 from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.payload.connect import ConnectType, Semantics
 from kafka_formats.payload.format import PayloadFormat, SchemaById
+from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.read import QueryFormats, newest_schema, only_schema
@@ -51,10 +52,12 @@ class EventRecordDecoder:
     Attributes:
         records: Decodes keys and events.
         rows: Makes rows of them.
+        tombstones: The values that stand for null; None if only null itself does.
     """
 
     records: RecordDecoder
     rows: EventRows
+    tombstones: NullPayloads | None
 
     @property
     def schema(self) -> pa.Schema:
@@ -66,11 +69,22 @@ class EventRecordDecoder:
         """The columns of the records to decode."""
         return self.records.source_columns
 
+    @property
+    def nulls(self) -> NullPayloads | None:
+        """None: rows are those of events, and not of the records of a key."""
+        return None
+
     def decode(
         self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Decode record batches, as `RecordDecoder.decode` does."""
-        return self.rows.of(self.records.decode(batches, put_aside))
+        return self.rows.of(self.records.decode(map(self._with_tombstones, batches), put_aside))
+
+    def _with_tombstones(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.tombstones is None:
+            return batch
+        place = batch.schema.get_field_index(VALUE)
+        return batch.set_column(place, batch.schema.field(place), self.tombstones.values_in(batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +195,7 @@ class DebeziumQuery:
         rows = EventRows(wanted, places, shared, is_told, self._debezium.keep_others)
         mode = self._options.mode
         records = RecordDecoder(pa.schema(inner), formats, mode, puts_aside, rows.completed)
-        return EventRecordDecoder(records, rows)
+        return EventRecordDecoder(records, rows, self._query.nulls(VALUE))
 
     @cached_property
     def _columns(self) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -15,6 +16,7 @@ from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Framing, Mode, SchemaEvolution
 from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.payload.format import DecoderOf, SchemaById
+from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.raw_columns import CHECKED_TEXT
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.evolution import Evolution
@@ -84,6 +86,29 @@ class QueryFormats:
         decoders = FORMATS[payload.format].decoders
         return self.format_with(payload, known, to, partial(decoders, known.schema, to))
 
+    def nulls(self, column: str) -> NullPayloads | None:
+        """The payloads of a column that stand for null; None if only null itself does.
+
+        Raises:
+            KafkaError: A schema cannot be found.
+        """
+        for payload in self._options.payloads:
+            if payload.column == column:
+                return self._nulls_of(payload)
+        return None
+
+    def _nulls_of(self, payload: PayloadOptions) -> NullPayloads | None:
+        format_, schemas = FORMATS[payload.format], self._schemas[payload.column]
+        schema = schema_by_id = None
+        config = self._registries.config(payload.framing)
+        if format_.needs_written_schema:
+            if payload.framing is Framing.NONE or config is None:
+                schema = schemas.latest[0].schema
+            else:
+                schema_by_id = SchemasById(schemas.written(), payload.format, config)
+        found = format_.null_payloads(schema, schema_by_id)
+        return found and NullPayloads(payload.column, payload.framing, *found)
+
     def schemas_of(self, payload: PayloadOptions) -> ColumnSchemas:
         """The schemas of a column."""
         return self._schemas[payload.column]
@@ -149,6 +174,15 @@ def record_decoder(
     # The key before the value, as errors and dead letters name the first fault.
     in_order = dict(sorted({**decoded, **text}.items()))
     return RecordDecoder(wanted, in_order, mode, puts_aside)
+
+
+def upsert_decoder(decoder: RecordDecoder, formats: QueryFormats | None) -> RecordDecoder:
+    """The same for a read with a row for each key, which values that stand for null delete.
+
+    Raises:
+        KafkaError: As from `QueryFormats.nulls`.
+    """
+    return decoder if formats is None else replace(decoder, nulls=formats.nulls("value"))
 
 
 def only_schema(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:

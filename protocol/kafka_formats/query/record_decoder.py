@@ -28,9 +28,10 @@ from kafka_formats.payload.columns import (
     decode_column,
 )
 from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
+from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
-from kafka_formats.schema_ids.framings import FRAMES, SPLITS
+from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
 from kafka_protocol.columnar.arrow_memory import array_of_bools, indices_of
 from kafka_protocol.columnar.schema import TIMESTAMP_MS
 
@@ -40,8 +41,6 @@ DecodedColumns: TypeAlias = Mapping[str, DecodedColumn]
 
 _PLACE: Final = ("topic", "partition", "offset")
 _AS_IT_CAME: Final = ("key", "value", "headers", TIMESTAMP_MS.name)
-# Confluent's serializers name the schema there.
-_HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
 
 
 class BrokenRecord(NamedTuple):
@@ -82,6 +81,10 @@ class Decoder(Protocol):
     def source_columns(self) -> tuple[str, ...]:
         """The columns of the records to decode."""
 
+    @property
+    def nulls(self) -> NullPayloads | None:
+        """The values that delete the row of a key; None if only null itself does."""
+
     def decode(
         self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
     ) -> Iterator[pa.RecordBatch]:
@@ -99,6 +102,7 @@ class RecordDecoder:
         puts_aside: Whether records that are left out are given to the caller of `decode`.
         completed: Completes decoded columns by each other, and marks what is broken then; None if
             each stands for itself.
+        nulls: The values that delete the row of a key; None if only null itself does.
     """
 
     schema: pa.Schema
@@ -106,6 +110,7 @@ class RecordDecoder:
     mode: Mode
     puts_aside: bool = False
     completed: Callable[[DecodedColumns], DecodedColumns] | None = None
+    nulls: NullPayloads | None = None
 
     @property
     def source_columns(self) -> tuple[str, ...]:
@@ -184,7 +189,7 @@ class _Run:
         format_ = self._decoder.formats[name]
         payloads = batch.column(name)
         headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
-        frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
+        frames = FRAMES[format_.framing](payloads, headers, HEADER_OF[name])
         if format_.refusal is not None:
             self._check_schemas(batch, name, frames, format_.refusal)
         return decode_column(payloads, frames, self._decoders[name], format_.type)

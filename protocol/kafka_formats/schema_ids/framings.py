@@ -20,6 +20,8 @@ FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, st
     Framing.GLUE: glue_frames,
     Framing.CONNECT: connect_frames,
 }
+# Confluent's serializers name the schema there.
+HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
 # Where to split payloads, so that the payloads of a piece unpack to a limited size.
 SPLITS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
     Framing.NONE: lambda _: (),

@@ -892,7 +892,7 @@ def test_columns_that_protobuf_does_not_write_are_their_zeros(count: int) -> Non
     """As `ProtobufData.toConnectData` reads them, for whatever the database has."""
     envelope: Any = message_class(SchemaText(CONVERTED), "Envelope")
     value = envelope.Value
-    written = {
+    written: dict[str, tuple[Any, dict[str, Any]]] = {
         "zeros": (value(), {}),
         "told zeros": (value(told=0), {"told": 0}),
         "boxed zeros": (value(boxed={"value": 0}), {"boxed": {"value": 0}}),
