@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
+from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -16,8 +18,9 @@ from pyspark.sql import datasource
 from pyspark.sql import types as T
 from pyspark.sql.datasource import InputPartition
 
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.columnar.topic import read_topic, topics
 from kafka_protocol.errors import KafkaError
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.source import KafkaDataSource
 from tests.simulation.contents import schema_of
 from tests.simulation.disk import Disk, Row
@@ -34,6 +37,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PREFIX: Final = "batch-writes"
 _PARTITIONS: Final = 3
 _COMMIT_EVERY: Final = 3
+_CHECK_MS: Final = 500.0
+FOLLOWS_MS: Final = 150_000.0
+"""How long a read that follows may take to reach the ends of the logs."""
+
 _SCHEMA: Final = T.StructType(
     [
         T.StructField("key", T.BinaryType()),
@@ -83,24 +90,34 @@ def spark_filter(wanted: Filter) -> object:
 class BatchJob:
     """One batch query. `number` tells it from others.
 
+    Args:
+        is_at_end: Whether positions are the ends of the logs, after all faults.
+
     Attributes:
         steps: What a read of a group has done.
     """
 
     def __init__(
-        self, number: int, job: Job, options: dict[str, str], disk: Disk, executors: Executors
+        self,
+        number: int,
+        job: Job,
+        options: dict[str, str],
+        disk: Disk,
+        executors: Executors,
+        is_at_end: Callable[[Mapping[TopicPartition, int]], bool] = lambda _: True,
     ) -> None:
         self._number = number
         self._job = job
         self._options = options
         self._disk = disk
         self._executors = executors
+        self._is_at_end = is_at_end
         self._tasks: TaskSet | None = None
         self.steps: list[GroupStep] = []
 
     def run(self) -> list[list[Row]]:
         """Run the query; the rows of each task of a read."""
-        kinds = {"read": self._read, "group": self._read_of_group}
+        kinds = {"read": self._read, "group": self._read_of_group, "follow": self._follow}
         return kinds.get(self._job.kind, self._write)()
 
     def cancel(self) -> None:
@@ -127,13 +144,56 @@ class BatchJob:
         """Read without Spark, and commit now and then; the last commit is at the end."""
 
         def read() -> None:
-            reader: Any = read_topic(INPUT, self._options, group_id=READERS)
-            with reader:
-                for number, batch in enumerate(reader):
-                    if number % _COMMIT_EVERY == _COMMIT_EVERY - 1:
-                        self._commit(reader)
-                    self.steps.append(GroupStep([*rows_of(batch)]))
+            count = self._job.readers
+            with ExitStack() as stack:
+                batches = [
+                    self._batches_of_group(stack.enter_context(reader))
+                    for reader in (self._reader_of_group(number) for number in range(count))
+                ]
+                # In turns, as if each had a process of its own.
+                for _ in zip_longest(*batches):
+                    pass
+
+        self._call("read", read)
+        return []
+
+    def _reader_of_group(self, number: int) -> Any:
+        """One of the readers of the group; together they have all partitions."""
+        count = self._job.readers
+        partitions = None if count == 1 else [*range(number, topics(self._options)[INPUT], count)]
+        return read_topic(INPUT, self._options, group_id=READERS, partitions=partitions)
+
+    def _batches_of_group(self, reader: Any) -> Iterator[None]:
+        for number, batch in enumerate(reader):
+            if number % _COMMIT_EVERY == _COMMIT_EVERY - 1:
                 self._commit(reader)
+            self.steps.append(GroupStep([*rows_of(batch)]))
+            yield
+        self._commit(reader)
+
+    def _follow(self) -> list[list[Row]]:
+        """Read without an end, until somebody stops it."""
+
+        def read() -> None:
+            reader: Any = read_topic(INPUT, self._options, follow=True)
+            scheduler = self._executors.scheduler
+            latest_ms = scheduler.elapsed_ms + self._job.lasts_ms + FOLLOWS_MS
+            is_at_end = False
+
+            def check() -> None:
+                nonlocal is_at_end
+                is_at_end = self._is_at_end(reader.positions)
+                if is_at_end or scheduler.elapsed_ms > latest_ms:
+                    reader.stop()
+                else:
+                    scheduler.call_after(_CHECK_MS, check)
+
+            scheduler.call_after(self._job.lasts_ms, check)
+            with reader:
+                for batch in reader:
+                    self.steps.append(GroupStep([*rows_of(batch)]))
+                positions = {tuple(each): at for each, at in reader.positions.items()}
+                self.steps.append(GroupStep((), positions, is_at_end))
 
         self._call("read", read)
         return []
@@ -202,7 +262,7 @@ def options_of(job: Job, servers: str, write: dict[str, str]) -> dict[str, str]:
     """The options of a job's source or sink."""
     if job.kind == "read":
         return {"kafka.bootstrap.servers": servers, **job.options}
-    if job.kind == "group":
+    if job.kind in {"group", "follow"}:
         return {"bootstrap.servers": servers, **job.options}
     sink = {"kafka.bootstrap.servers": servers, "topic": WRITTEN, **write, **job.options}
     if job.kind == "write once":

@@ -12,7 +12,8 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from tests.simulation.drawing import draw
-from tests.simulation.judge import violations
+from tests.simulation.judge import CRASHES, broken_promise, judged
+from tests.simulation.outcome import Violation
 from tests.simulation.run import run
 from tests.simulation.scenario import Scenario
 
@@ -23,6 +24,7 @@ class Result(NamedTuple):
     Attributes:
         faults: How many of each kind there were.
         problems: What the judge found.
+        broken: The first promise that was broken; None if none was, or the run only crashed.
         virtual_ms: How much virtual time passed.
     """
 
@@ -33,6 +35,7 @@ class Result(NamedTuple):
     virtual_ms: float
     events: int
     sink: str
+    broken: Violation | None = None
 
 
 @dataclass
@@ -62,15 +65,23 @@ class Totals:
 
 def problems_of(scenario: Scenario) -> list[str]:
     """Run a scenario and judge it; an exception of the run is a problem, too."""
-    return _judged(scenario)[0]
+    return [each.text for each in _judged(scenario)[0]]
 
 
 def result_of(seed: int) -> Result:
     """Draw, run and judge a seed."""
     scenario = draw(seed)
-    problems, virtual_ms, events = _judged(scenario)
-    faults = Counter(each.kind for each in scenario.faults)
-    return Result(seed, faults, problems, scenario.records, virtual_ms, events, scenario.sink)
+    found, virtual_ms, events = _judged(scenario)
+    return Result(
+        seed,
+        Counter(each.kind for each in scenario.faults),
+        [each.text for each in found],
+        scenario.records,
+        virtual_ms,
+        events,
+        scenario.sink,
+        broken_promise(found),
+    )
 
 
 def campaign(
@@ -114,9 +125,9 @@ def _unhurried(seeds: Iterable[int]) -> Iterator[int]:
     yield from seeds
 
 
-def _judged(scenario: Scenario) -> tuple[list[str], float, int]:
+def _judged(scenario: Scenario) -> tuple[list[Violation], float, int]:
     try:
         outcome, _ = run(scenario)
     except Exception:  # noqa: BLE001  the seed must be reported
-        return [f"the run failed: {traceback.format_exc()}"], 0.0, 0
-    return violations(outcome), outcome.level_ms, outcome.events
+        return [Violation(CRASHES, f"the run failed: {traceback.format_exc()}")], 0.0, 0
+    return judged(outcome), outcome.level_ms, outcome.events

@@ -45,6 +45,9 @@ AVRO_SCHEMAS: Final = tuple(
 GROWN_FROM: Final = 60
 """The number of the first records of a partition that have the second schema."""
 
+_BLANK_EVERY: Final = 6
+_BLANKS: Final[Mapping[int, bytes | None]] = {1: None, 4: b""}
+_EMPTY_KEY: Final = 2
 _BROKEN_EVERY: Final = 7
 _OF_EVENTS: Final = ("c", "u", "d")
 # No UTF-8, and no JSON, begins with it.
@@ -55,6 +58,11 @@ _TYPES: Final[Mapping[str, T.DataType]] = {
 }
 
 
+def key_of(number: int) -> bytes | None:
+    """The key of a record that others have, too; some have none."""
+    return None if number % 5 == 0 else b"key %d" % (number % 37)
+
+
 class Values(NamedTuple):
     """The values of a scenario.
 
@@ -62,13 +70,26 @@ class Values(NamedTuple):
         kind: Any bytes; text, of which some is not UTF-8; events of a database, of which some are
             not JSON; or records of Avro, with one field more from a number on.
         size: The bytes of a text.
+        has_blanks: Whether some values are null or empty; then their keys tell their places. Some
+            keys are empty, too.
     """
 
     kind: Kind
     size: int
+    has_blanks: bool = False
 
-    def of(self, topic: str, partition: int, number: int) -> bytes:
+    def key(self, topic: str, partition: int, number: int) -> bytes | None:
+        """The key of a record; some have none."""
+        if self.has_blanks and number % _BLANK_EVERY in _BLANKS:
+            return f"{topic}-{partition}-{number:06d}".encode()
+        if self.has_blanks and number % _BLANK_EVERY == _EMPTY_KEY:
+            return b""
+        return key_of(number)
+
+    def of(self, topic: str, partition: int, number: int) -> bytes | None:
         """The value of a record."""
+        if self.has_blanks and number % _BLANK_EVERY in _BLANKS:
+            return _BLANKS[number % _BLANK_EVERY]
         text = f"{topic}-{partition}-{number:06d}".ljust(self.size, ".")
         value = text.encode()
         if self.kind == "events":

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_protocol.releases import parse_release
+from tests.simulation.drawing_edges import with_edges
 from tests.simulation.drawing_jobs import with_jobs
 from tests.simulation.drawing_query import with_query
 from tests.simulation.drawing_tables import with_tables
@@ -89,7 +90,8 @@ def draw(seed: int) -> Scenario:
         scenario = replace(scenario, sink=sink, source=source)
     scenario = with_query(random.Random(f"{seed} query"), scenario)
     scenario = with_jobs(random.Random(f"{seed} jobs"), scenario)
-    return with_tables(random.Random(f"{seed} tables"), scenario)
+    scenario = with_tables(random.Random(f"{seed} tables"), scenario)
+    return with_edges(random.Random(f"{seed} edges"), scenario)
 
 
 # Without leader epochs (KIP-101) brokers lose acknowledged records when one leader ends after

@@ -42,7 +42,7 @@ def _with_contents(rng: random.Random, scenario: Scenario) -> Scenario:
     source = dict(scenario.source)
     contents: Kind
     columns: dict[str, str]
-    if share < 0.04 and scenario.sink == "files" and not scenario.loses_records:
+    if share < 0.08 and scenario.sink == "files" and not scenario.loses_records:
         return replace(scenario, contents="growing", source=source | GROWING_OPTIONS)
     if share < 0.15 or scenario.sink != "files":
         contents, columns = "text", {"value": "string"}

@@ -288,7 +288,9 @@ KINDS: Final[dict[str, Kind]] = {
             "partition": rng.randrange(scenario.topics[0].partitions),
             **_node(rng, scenario),
         },
-        lambda world, a: world.losses.elect_behind(a["partition"], a["node"]),
+        lambda world, a: world.losses.elect_behind(
+            a["partition"], a["node"], a.get("after_ms", 900)
+        ),
         lambda world, a: world.losses.rejoin(a["partition"], a["node"]),
         (1_000, 6_000),
     ),

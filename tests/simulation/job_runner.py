@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.batch_jobs import BatchJob, is_expected
 from tests.simulation.disk import Disk, Row
 from tests.simulation.outcome import JobResult, LogState
 from tests.simulation.processes import Process, Strand
 from tests.simulation.scenario import Job
+from tests.simulation.scheduler import START_MS
 from tests.simulation.spark import DRIVER_HOST
 from tests.simulation.tasks import Executors
 from tests.simulation.trace import Trace
 
 States: TypeAlias = Callable[[], dict[tuple[str, int], LogState]]
+
+
+def resolved(job: Job, timestamps: Sequence[int]) -> Job:
+    """A job with the timestamps of records in place of their numbers."""
+
+    def of(text: object) -> object:
+        if not isinstance(text, str) or not text.startswith("~"):
+            return text
+        number, _, less = text[1:].partition("-")
+        known = timestamps or [int(START_MS)]
+        return known[int(number) % len(known)] - int(less or 0)
+
+    options = {name: str(of(value)) for name, value in job.options.items()}
+    filters = tuple(each._replace(value=of(each.value)) for each in job.filters)
+    return job._replace(options=options, filters=filters)
 
 
 class JobRunner:
@@ -23,6 +40,8 @@ class JobRunner:
     Args:
         options: Job -> the options of its source or sink.
         states: The logs as they are now.
+        timestamps: Those of the records of the input, in ms.
+        is_at_end: Whether positions are the ends of the logs, after all faults.
 
     Attributes:
         results: What has ended.
@@ -35,6 +54,8 @@ class JobRunner:
         disk: Disk,
         executors: Executors,
         states: States,
+        timestamps: Callable[[], Sequence[int]],
+        is_at_end: Callable[[Mapping[TopicPartition, int]], bool],
         trace: Trace,
     ) -> None:
         self._jobs = jobs
@@ -42,6 +63,8 @@ class JobRunner:
         self._disk = disk
         self._executors = executors
         self._states = states
+        self._timestamps = timestamps
+        self._is_at_end = is_at_end
         self._trace = trace
         self.results: list[JobResult] = []
 
@@ -60,8 +83,11 @@ class JobRunner:
 
     def _begin(self, job: Job) -> None:
         number = len(self.results) + 1
-        before = self._states()
-        batch_job = BatchJob(number, job, self._options(job), self._disk, self._executors)
+        job = resolved(job, self._timestamps())
+        before, before_ms = self._states(), self._executors.scheduler.now_ms
+        batch_job = BatchJob(
+            number, job, self._options(job), self._disk, self._executors, self._is_at_end
+        )
         strand = Strand(f"batch {number}", Process(f"batch {number}", DRIVER_HOST))
         strand.dies_at_call = job.dies_at_call
         self._trace.note(strand.name, "starts", job.kind)
@@ -79,6 +105,8 @@ class JobRunner:
                     f"{type(result).__name__}: {result}" if failed else None,
                     isinstance(result, BaseException) and not is_expected(result),
                     batch_job.steps,
+                    before_ms,
+                    self._executors.scheduler.now_ms,
                 )
             )
             self.start()

@@ -15,7 +15,7 @@ def group_violations(outcome: Outcome) -> Iterator[str]:
     committed: dict[Partition, int] = {}
     read: dict[Partition, set[int]] = defaultdict(set)
     for number, result in enumerate(outcome.jobs, 1):
-        for step in result.steps:
+        for step in result.steps if result.job.kind == "group" else ():
             for row in step.rows:
                 where = row.topic, row.partition
                 if row.offset < committed.get(where, 0):
@@ -26,6 +26,29 @@ def group_violations(outcome: Outcome) -> Iterator[str]:
                     yield f"batch {number}: {problem}"
                 if step.is_done:
                     committed |= step.positions
+
+
+def follow_violations(outcome: Outcome) -> Iterator[str]:
+    """All that is wrong with reads without an end: each record before a position, once, in order.
+
+    Partitions that are added belong to it from their beginning.
+    """
+    for number, result in enumerate(outcome.jobs, 1):
+        if result.job.kind != "follow":
+            continue
+        read: dict[Partition, set[int]] = defaultdict(set)
+        for step in result.steps:
+            for row in step.rows:
+                where = row.topic, row.partition
+                if row.offset <= max(read[where], default=-1):
+                    yield f"batch {number}: {where} at {row.offset} is there twice or out of order"
+                read[where].add(row.offset)
+            if step.positions is None:
+                continue
+            for problem in _lost(outcome, step.positions, read, result.job.options):
+                yield f"batch {number}: {problem}".replace("is committed", "is the position")
+            if not step.is_done:
+                yield f"batch {number}: it did not come to the ends of the logs"
 
 
 def _lost(

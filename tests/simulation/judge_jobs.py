@@ -24,7 +24,7 @@ Partition = tuple[str, int]
 _FOREVER: Final = 2**62
 
 
-class _Between(NamedTuple):
+class Between(NamedTuple):
     """The least and the greatest offset that one end of a read may have."""
 
     least: int
@@ -80,7 +80,7 @@ def _partition(
     before, after = result.before.get(partition), result.after.get(partition)
     if before is None or after is None:
         return  # without a leader nothing is known
-    start = _start(outcome, result, partition)
+    start = start_between(outcome, result, partition)
     end = _end(outcome, result, partition)
     gone = outcome.compacted.get(partition, frozenset())
     must = [
@@ -98,6 +98,9 @@ def _partition(
 
     if job.options.get("envelope") == "upsert":
         lacking = newest_lacking(must, may, passes, rows)
+        if job.options.get("upsert.tombstones") != "keep":
+            lacking = [each for each in lacking if each.value is not None]
+            yield from (f"{partition}: a deleted row" for row in rows if row.value is None)
         yield from (f"{partition}: {each}" for each in wrong_newest(must, rows))
     else:
         found = {row.offset for row in rows}
@@ -138,34 +141,67 @@ def _of_partition(options: Mapping[str, str], names: Sequence[str], partition: P
     return name, of_topic if isinstance(of_topic, str) else of_topic.get(str(partition[1]))
 
 
-def _start(outcome: Outcome, result: JobResult, partition: Partition) -> _Between:
+def start_between(outcome: Outcome, result: JobResult, partition: Partition) -> Between:
+    """The offsets at which a read may begin."""
     options = result.job.options
     before, after = result.before[partition], result.after[partition]
     name, bound = _of_partition(options, _STARTS, partition)
     if bound in (None, "earliest", -2):
-        return _Between(before.start, after.start)
+        return Between(before.start, after.start)
     if name in _TIMES:
         # Markers have timestamps, too, and so the read may begin at one, before this record.
         first = _first_since(outcome.logs[partition], int(bound))
         if first is None or _has_markers(outcome):
-            return _Between(0, _FOREVER if first is None else first)
+            return Between(0, _FOREVER if first is None else first)
         # The first record since then may have come later than the end of the log was looked up.
-        return _Between(min(first, _end_of(before, options)), first)
-    if isinstance(bound, int):
-        return _Between(bound, bound)
-    if bound.startswith("latest"):
-        count = int(bound.partition("-")[2])
-        least = max(before.start, _end_of(before, options) - count)
-        return _Between(least, max(after.start, _end_of(after, options) - count))
-    return _Between(0, _FOREVER)  # "-10s" counts from the moment of planning, on the driver's clock
+        return Between(min(first, _end_of(before, options)), first)
+    if isinstance(bound, int) and bound >= 0:
+        return Between(bound, bound)
+    if bound == "group":
+        return _of_group(outcome, result, partition)
+    return _near_the_end(outcome, result, partition, bound)
 
 
-def _end(outcome: Outcome, result: JobResult, partition: Partition) -> _Between:
+def _near_the_end(
+    outcome: Outcome, result: JobResult, partition: Partition, bound: int | str
+) -> Between:
+    """Before the end of the log by offsets, or before the moment of planning by time."""
     options = result.job.options
     before, after = result.before[partition], result.after[partition]
-    ends = _Between(_end_of(before, options), _end_of(after, options))
+    if bound == -1 or str(bound).startswith("latest"):
+        count = int(str(bound).partition("latest-")[2] or 0)
+        least = max(before.start, _end_of(before, options) - count)
+        return Between(least, max(after.start, _end_of(after, options) - count))
+    return _since_ago(outcome, result, partition, str(bound))
+
+
+def _of_group(outcome: Outcome, result: JobResult, partition: Partition) -> Between:
+    """What another program has committed; the start of the log without that."""
+    if not outcome.preset:
+        return Between(0, _FOREVER)  # it had not ended when the query began
+    if partition not in outcome.preset:
+        return Between(result.before[partition].start, result.after[partition].start)
+    return Between(outcome.preset[partition], outcome.preset[partition])
+
+
+def _since_ago(outcome: Outcome, result: JobResult, partition: Partition, bound: str) -> Between:
+    """From a time before the moment of planning, on the driver's clock."""
+    log, ms = outcome.logs[partition], float(bound[1:-1]) * 1_000
+    least, most = (
+        _first_since(log, int(at_ms - ms)) for at_ms in (result.before_ms, result.after_ms)
+    )
+    ends = [_end_of(each[partition], result.job.options) for each in (result.before, result.after)]
+    if _has_markers(outcome):
+        least = 0  # markers have timestamps, too
+    return Between(_most(least, ends[0]), max(ends[1], 0 if most is None else most))
+
+
+def _end(outcome: Outcome, result: JobResult, partition: Partition) -> Between:
+    options = result.job.options
+    before, after = result.before[partition], result.after[partition]
+    ends = Between(_end_of(before, options), _end_of(after, options))
     if _has_old_leaders(outcome):
-        ends = _Between(0, ends.most)
+        ends = Between(0, ends.most)
     name, bound = _of_partition(options, _ENDS, partition)
     if bound in (None, "latest", -1):
         return ends
@@ -173,11 +209,11 @@ def _end(outcome: Outcome, result: JobResult, partition: Partition) -> _Between:
         first = _first_since(outcome.logs[partition], int(bound))
         # Nothing has that timestamp yet: the end of the log.
         least = ends.least if first is None else min(first, ends.least)
-        return _Between(0 if _has_markers(outcome) else least, _most(first, ends.most))
+        return Between(0 if _has_markers(outcome) else least, _most(first, ends.most))
     if isinstance(bound, int):
-        return _Between(min(bound, ends.least), bound)
+        return Between(min(bound, ends.least), bound)
     count = int(bound.partition("-")[2])
-    return _Between(max(0, ends.least - count), max(after.start, ends.most - count))
+    return Between(max(0, ends.least - count), max(after.start, ends.most - count))
 
 
 def _has_old_leaders(outcome: Outcome) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.cluster import NoLeaderError
-from tests.simulation.outcome import LogRecord
+from tests.simulation.outcome import Cut, LogRecord
 from tests.simulation.scenario import INPUT
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Losses:
         self._world = world
         self.deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
         self._incarnations: list[frozenset[bytes]] = []
+        self._before_cuts: list[tuple[TopicPartition, list[LogRecord]]] = []
 
     def delete_records(self, partition: TopicPartition, share: float) -> None:
         """Delete a share of the records of a partition."""
@@ -58,7 +59,7 @@ class Losses:
                 self._world.cluster.apply_retention(partition, config)
                 self._keep_before(log, partition)
 
-    def elect_behind(self, number: int, node: int) -> None:
+    def elect_behind(self, number: int, node: int, after_ms: float) -> None:
         """Cut a replica off, and make it the leader when it lacks something."""
         cluster, partition = self._world.cluster, TopicPartition(INPUT, number)
         cluster.isolate(node)
@@ -67,10 +68,12 @@ class Losses:
             if partition not in self._world.partitions(INPUT):
                 return
             with suppress(NoLeaderError):
-                self.deleted[partition] += self._world.log(partition)
+                log = self._world.log(partition)
+                self.deleted[partition] += log
+                self._before_cuts.append((partition, log))
                 cluster.elect(partition, node, unclean=True)
 
-        self._world.scheduler.call_after(900, elect)
+        self._world.scheduler.call_after(after_ms, elect)
 
     def rejoin(self, _number: int, node: int) -> None:
         """Let the replica take part again."""
@@ -89,6 +92,20 @@ class Losses:
     def incarnations(self) -> list[frozenset[bytes]]:
         """The values in each incarnation of the input, at its end or now."""
         return [*self._incarnations, self._values()]
+
+    def cuts(self) -> list[Cut]:
+        """What each unclean election took out of a log, and what is there instead."""
+        found = []
+        for partition, log in self._before_cuts:
+            with suppress(NoLeaderError):
+                now = {each.value or b"": each.offset for each in self._world.log(partition)}
+                lost = {each.value or b"": each.offset for each in log if each.value not in now}
+                begin = min(lost.values(), default=2**63)
+                before = {each.value for each in log}
+                later = {v for v, offset in now.items() if offset >= begin and v not in before}
+                key = partition.topic, partition.partition
+                found.append(Cut(key, frozenset(lost), frozenset(later)))
+        return found
 
     def _values(self) -> frozenset[bytes]:
         values: set[bytes] = set()

@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kafka_protocol.errors import ErrorCode
 from tests.simulation.disk import Headers, Row
 from tests.simulation.scenario import Job, Scenario
 from tests.simulation.spark import Plan
+
+
+class Violation(NamedTuple):
+    """A promise that a run has broken, and the judge that found it."""
+
+    judge: str
+    text: str
 
 
 class LogRecord(NamedTuple):
@@ -31,7 +39,8 @@ class Sent(NamedTuple):
 
     topic: str
     partition: int
-    value: bytes
+    key: bytes | None
+    value: bytes | None
     outcome: str
 
 
@@ -66,6 +75,7 @@ class JobResult(NamedTuple):
         error: What ended it; None for success.
         is_unexpected: Whether no query may end with that error.
         steps: What a read of a group did, as far as it came.
+        before_ms, after_ms: When `before` and `after` were taken, in ms since 1970.
     """
 
     job: Job
@@ -75,6 +85,51 @@ class JobResult(NamedTuple):
     error: str | None
     is_unexpected: bool
     steps: Sequence[GroupStep] = ()
+    before_ms: float = 0.0
+    after_ms: float = 0.0
+
+
+class Begun(NamedTuple):
+    """The logs before a stream was started, and when its first micro-batch had been logged."""
+
+    before: dict[tuple[str, int], LogState]
+    before_ms: float
+    after: dict[tuple[str, int], LogState]
+    after_ms: float
+
+
+class GroupCommit(NamedTuple):
+    """A commit as its coordinator received it.
+
+    Attributes:
+        finished: The number of micro-batches that were finished then.
+    """
+
+    group: str
+    partition: tuple[str, int]
+    offset: int
+    finished: int
+
+
+class Cut(NamedTuple):
+    """A log that has lost its end in an unclean election.
+
+    Attributes:
+        lost: The values that were there.
+        later: The values that were written in their place.
+    """
+
+    partition: tuple[str, int]
+    lost: frozenset[bytes]
+    later: frozenset[bytes]
+
+
+class Refused(NamedTuple):
+    """An error of a broker that ended a send or a query."""
+
+    who: str
+    code: ErrorCode
+    text: str
 
 
 class Waited(NamedTuple):
@@ -96,10 +151,15 @@ class Outcome:
         starts: Where each log begins now.
         compacted: Offsets of records that are in a log no more.
         incarnations: The values in each topic that had the name of the input, one after the other.
+        cuts: Logs that lost their ends.
+        attempt_errors: What ended attempts of tasks.
         is_stuck: Whether records were lost, and the query fails with that at each start.
         letters: Where the logs of dead letters ended when a micro-batch was committed, as far as
             they had leaders.
-        group: What the stream has committed to its consumer group.
+        commits: What was committed to groups.
+        preset: What another program committed to the group at which the stream begins, if that was
+            done before it began, else empty; None if nobody did.
+        begun: The logs when the stream began; None before its first micro-batch is logged.
         first, first_again: Where the query began, at the first and at the last plan of its first
             micro-batch; 0 where it is not known.
         sent: What the scenario's producers were told.
@@ -109,6 +169,8 @@ class Outcome:
         processed: The end of the last finished micro-batch, by topic and partition.
         warnings: What the product logged.
         errors: What ended drivers, as text; with `unexpected`, those that no query may have.
+        alarms: Those of them that tell of lost records.
+        refused: Errors of brokers that ended sends and queries.
         bad_frames: Fetched responses that the two decoders read differently.
         out_of_step: Responses that were not those that the client waited for.
     """
@@ -121,8 +183,12 @@ class Outcome:
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
     compacted: dict[tuple[str, int], frozenset[int]] = field(default_factory=dict)
     incarnations: Sequence[frozenset[bytes]] = ()
+    cuts: Sequence[Cut] = ()
+    attempt_errors: Sequence[str] = ()
     letters: dict[int, dict[tuple[str, int], int]] = field(default_factory=dict)
-    group: dict[tuple[str, int], int] = field(default_factory=dict)
+    commits: list[GroupCommit] = field(default_factory=list)
+    preset: dict[tuple[str, int], int] | None = None
+    begun: Begun | None = None
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     first_again: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
@@ -135,6 +201,8 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     unexpected: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
     waits: list[Waited] = field(default_factory=list)
     bad_frames: list[str] = field(default_factory=list)
     out_of_step: list[str] = field(default_factory=list)

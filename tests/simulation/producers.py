@@ -31,6 +31,10 @@ from tests.simulation.scenario import Part, Send
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace
 
+SLOW: Final = "slow"
+"""The style of a transaction that is open for a while."""
+
+_PAUSE_MS: Final = 60.0
 _SCHEMA: Final = T.StructType(
     [
         T.StructField("key", T.BinaryType()),
@@ -46,11 +50,6 @@ _WITH_HEADERS: Final = T.StructType([*_SCHEMA, T.StructField("headers", T.ArrayT
 _HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
-def key_of(number: int) -> bytes | None:
-    """The key of a record; some have none."""
-    return None if number % 5 == 0 else b"key %d" % (number % 37)
-
-
 def headers_of(number: int) -> list[dict[str, str | bytes | None]] | None:
     """The headers of a record: none, one, or several, also with the same key, empty or null."""
     if number % 3 == 0:
@@ -63,7 +62,9 @@ def headers_of(number: int) -> list[dict[str, str | bytes | None]] | None:
     )
 
 
-def batch_of(style: str, values: Sequence[tuple[bytes | None, bytes]], timestamp: int) -> bytes:
+def batch_of(
+    style: str, values: Sequence[tuple[bytes | None, bytes | None]], timestamp: int
+) -> bytes:
     """A batch as another client writes it, for example in the style "1 gzip"."""
     magic, codec = int(style[0]), CompressionCodec[style[2:].upper()]
     count = len(values)
@@ -84,7 +85,8 @@ def appended(send: Send, contents: Values, timestamp: int) -> Iterator[tuple[Par
     """The batches of a send of another client."""
     for part in send.parts:
         numbers = range(part.first, part.first + part.length)
-        values = [(key_of(each), contents.of(part.topic, part.partition, each)) for each in numbers]
+        places = [(part.topic, part.partition, number) for number in numbers]
+        values = [(contents.key(*place), contents.of(*place)) for place in places]
         yield part, batch_of(send.style, values, timestamp)
 
 
@@ -93,7 +95,7 @@ class SendingProducer:
 
     Args:
         has_headers: Whether records have headers.
-        note: Called with each send and whether all of it was acknowledged.
+        note: Called with each send and its error; None if all of it was acknowledged.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class SendingProducer:
         options: dict[str, str],
         values: Values,
         has_headers: bool,
-        note: Callable[[Send, bool], None],
+        note: Callable[[Send, KafkaError | None], None],
     ) -> None:
         self.name = name
         self._sends = sends
@@ -121,26 +123,28 @@ class SendingProducer:
         for send in self._sends:
             processes.sleep(send.at_ms - scheduler.elapsed_ms)
             try:
-                self._send(send)
+                self._send(send, processes)
             except KafkaError as error:
                 trace.note(self.name, "send failed", type(error).__name__)
-                self._note(send, False)
+                self._note(send, error)
             else:
-                self._note(send, True)
+                self._note(send, None)
 
-    def _send(self, send: Send) -> None:
-        batches = [self._batch(send.parts)]
+    def _send(self, send: Send, processes: Processes) -> None:
         if send.kind == "plain":
             with shared_producer(self._config) as producer:
-                self._rows.add(batches, producer)
+                self._rows.add([self._batch(send.parts)], producer)
             return
         cluster = shared_cluster(self._config)
         deadline = Deadline.after(self._config.max_block_ms)
         transaction = begin(cluster, f"{self.name}-transactions", deadline)
         producer = Producer(cluster, transaction)
         try:
-            self._rows.add(batches, producer)
-            producer.flush()
+            for parts in [send.parts] if send.style != SLOW else [(each,) for each in send.parts]:
+                self._rows.add([self._batch(parts)], producer)
+                producer.flush()
+                if send.style == SLOW:
+                    processes.sleep(_PAUSE_MS)
         except BaseException:
             producer.abandon()
             raise
@@ -154,7 +158,7 @@ class SendingProducer:
             for number in range(part.first, part.first + part.length)
         ]
         columns = {
-            "key": pa.array([key_of(number) for *_, number in places], pa.binary()),
+            "key": pa.array([self._values.key(*place) for place in places], pa.binary()),
             "value": pa.array([self._values.of(*place) for place in places], pa.binary()),
             "topic": pa.array([topic for topic, *_ in places], pa.string()),
             "partition": pa.array([partition for _, partition, _ in places], pa.int32()),

@@ -5,20 +5,24 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import count
 from typing import Final
 
+from kafka_formats.envelope import upsert
+from kafka_formats.envelope.newest import Limits
 from kafka_protocol.client import clock
 from kafka_protocol.client.network.connect import use_opener
 from kafka_protocol.errors import OutOfStepError, ProtocolError
 from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
+from tests.simulation.collecting import collect
 from tests.simulation.outcome import Outcome
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
 from tests.simulation.world import World
 
-_LOGGERS: Final = ("kafka_spark_source", "kafka_protocol")
+_LOGGERS: Final = ("kafka_spark_source", "kafka_protocol", "kafka_formats")
 
 _COLLECT_EVERY_RUNS: Final = 25
 _runs = count()
@@ -29,7 +33,7 @@ def run(scenario: Scenario) -> tuple[Outcome, Trace]:
     with simulated(scenario) as world:
         world.begin()
         world.run_until_level()
-    return world.collect(), world.trace
+    return collect(world), world.trace
 
 
 @contextmanager
@@ -39,7 +43,8 @@ def simulated(scenario: Scenario) -> Iterator[World]:
     exclude_modules_from_gc()
     keep_freed_memory()
     world = World(scenario)
-    with _without_gc(), clock.use(world.source), use_opener(world.network.open):
+    memory = _little_memory() if scenario.spills else nullcontext()
+    with _without_gc(), clock.use(world.source), use_opener(world.network.open), memory:
         with _keeping_warnings(world), _noting_steps(world.outcome.out_of_step):
             try:
                 yield world
@@ -57,6 +62,18 @@ def _without_gc() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextmanager
+def _little_memory() -> Iterator[None]:
+    """The newest records of keys go into temporary files."""
+    kept = upsert.Upsert
+    limits = Limits(buffer=4_096, piece=1_024, bucket_bits=2)
+    upsert.Upsert = partial(kept, limits=limits)  # type: ignore[assignment, misc]
+    try:
+        yield
+    finally:
+        upsert.Upsert = kept  # type: ignore[misc]
 
 
 @contextmanager

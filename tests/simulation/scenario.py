@@ -14,7 +14,7 @@ from tests.simulation.contents import GROWN_FROM, Kind, Values
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
 
-JobKind: TypeAlias = Literal["read", "write", "write once", "group"]
+JobKind: TypeAlias = Literal["read", "write", "write once", "group", "follow"]
 
 INPUT: Final = "in"
 OUTPUT: Final = "out"
@@ -56,7 +56,8 @@ class Send(NamedTuple):
     """What a producer writes at one moment: records, or a transaction with its outcome.
 
     Attributes:
-        style: Of an appended batch, another client's: its magic and its codec.
+        style: Of an appended batch, another client's: its magic and its codec. Of a transaction:
+            "slow" for one that writes its parts one after the other, and so is open for a while.
     """
 
     at_ms: float
@@ -80,7 +81,10 @@ class Fault(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """`column operator value`; the operator is the class name of Spark's filter."""
+    """`column operator value`; the operator is the class name of Spark's filter.
+
+    A text as the value of a timestamp is resolved when the query begins, as in `Job`.
+    """
 
     column: str
     operator: str
@@ -90,12 +94,17 @@ class Filter(NamedTuple):
 class Job(NamedTuple):
     """A batch query beside the stream, or a read without Spark that goes on where the last ended.
 
+    A timestamp "~7-1" is that of one of the input's records when the query begins, by the number 7,
+    and 1 ms less.
+
     Attributes:
         options: Of a read; a write has those of the scenario.
         filters: Of a read; Spark passes them on with the option pushDownPredicate.
         counts: The number of rows of each task of a write.
         dies_at_call: At which of its calls the driver of the job dies; None for never.
         columns: Columns of a read with another type: "string" or "map".
+        readers: How many readers of a group read at the same time, each some of the partitions.
+        lasts_ms: When a read that follows is stopped.
     """
 
     at_ms: float
@@ -105,6 +114,8 @@ class Job(NamedTuple):
     counts: tuple[int, ...] = ()
     dies_at_call: int | None = None
     columns: dict[str, str] = {}  # noqa: RUF012 - nothing changes it
+    readers: int = 1
+    lasts_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +142,8 @@ class Scenario:
         contents: What values are.
         value_bytes: The size of values, or of the text in them.
         has_headers: Whether records have headers.
+        has_blanks: Whether some keys and values are null or empty.
+        spills: Whether the newest records of keys do not fit in memory.
         has_racks: Whether each broker is in a rack of its own.
         speculation_ms: When a task gets a second attempt; None for never.
         loser_ms, orphan_ms: How long a losing attempt, and a dead driver's tasks, go on.
@@ -155,6 +168,8 @@ class Scenario:
     contents: Kind = "bytes"
     value_bytes: int = 40
     has_headers: bool = False
+    has_blanks: bool = False
+    spills: bool = False
     has_racks: bool = False
     slots: int = 6
     speculation_ms: float | None = None
@@ -181,7 +196,7 @@ class Scenario:
     @property
     def values(self) -> Values:
         """The values of the records."""
-        return Values(self.contents, self.value_bytes)
+        return Values(self.contents, self.value_bytes, self.has_blanks)
 
     @property
     def grows_at_ms(self) -> float:
@@ -238,7 +253,8 @@ class Scenario:
     def quiet_from_ms(self) -> float:
         """When the last fault has ended and the last record is to be sent."""
         faults = [each.at_ms + each.for_ms for each in self.faults]
-        others = [each.at_ms for each in self.sends] + [each.at_ms for each in self.jobs]
+        others = [each.at_ms for each in self.sends]
+        others += [each.at_ms + each.lasts_ms for each in self.jobs]
         return max([0.0, *faults, *others])
 
     @property
@@ -272,6 +288,9 @@ def _job(
     counts: list[int],
     dies_at_call: int | None,
     columns: dict[str, str] | None = None,
+    readers: int = 1,
+    lasts_ms: float = 0.0,
 ) -> Job:
     limits = tuple(Filter(*each) for each in filters)
-    return Job(at_ms, kind, options, limits, tuple(counts), dies_at_call, columns or {})
+    rest = dies_at_call, columns or {}, readers, lasts_ms
+    return Job(at_ms, kind, options, limits, tuple(counts), *rest)

@@ -78,6 +78,7 @@ class History:
         crashes: In which call of a reader or writer a driver dies next, and at which of the calls
             that this makes itself.
         finishes: Is called with each micro-batch when it is committed.
+        begins: Is called when the first micro-batch is logged.
     """
 
     calls: list[str] = field(default_factory=list)
@@ -85,6 +86,7 @@ class History:
     waits: list[tuple[str, float]] = field(default_factory=list)
     crashes: list[tuple[str, int]] = field(default_factory=list)
     finishes: Callable[[int], None] = lambda _: None
+    begins: Callable[[], None] = lambda: None
 
 
 class Driver:
@@ -137,6 +139,8 @@ class Driver:
                 return False
             self._processes.call()
             disk.ends.append(end)
+            if len(disk.ends) == 1:
+                self._history.begins()
             if len(disk.ends) > 1:
                 previous = json.loads(disk.ends[-2])
                 self._call("commit offsets", lambda: self._reader.commit(previous))

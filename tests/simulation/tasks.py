@@ -83,6 +83,7 @@ class Executors:
     running: dict[str, Strand] = field(default_factory=dict)
     dies_at_call: int | None = None  # of each attempt that is started
     started: int = 0
+    errors: list[str] = field(default_factory=list)  # that ended attempts
 
     def launch(
         self, work: Work, number: int, attempt: int, ended: Callable[[object], None]
@@ -101,6 +102,7 @@ class Executors:
         def over(result: object) -> None:
             self.running.pop(strand.name, None)
             if isinstance(result, BaseException):
+                self.errors.append(f"{type(result).__name__}: {result}")
                 reader.die()
                 writer.die()
             else:

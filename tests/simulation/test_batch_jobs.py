@@ -97,7 +97,7 @@ def test_a_write_that_loses_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 def test_all_kinds_of_jobs_are_drawn() -> None:
     jobs = [job for seed in range(200) for job in draw(seed).jobs]
     options = {name for job in jobs for name in job.options}
-    assert {job.kind for job in jobs} == {"read", "write", "write once", "group"}
+    assert {job.kind for job in jobs} == {"read", "write", "write once", "group", "follow"}
     assert {
         "subscribe",
         "subscribePattern",

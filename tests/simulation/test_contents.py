@@ -24,14 +24,24 @@ from tests.simulation.contents import (
 
 @pytest.mark.parametrize("kind", ["bytes", "text", "events", "growing"])
 def test_each_value_is_there_once(kind: Kind) -> None:
-    values = [Values(kind, 30).of("in", 2, number) for number in range(50)]
+    values = [Values(kind, 30).of("in", 2, number) or b"" for number in range(50)]
     assert len({*values}) == 50
     assert any(map(is_broken, values)) == (kind in {"text", "events"})
     assert all(len(value) >= 30 for value in values)
 
 
+def test_a_blank_record_has_a_key_that_tells_its_place() -> None:
+    values = Values("bytes", 30, has_blanks=True)
+    records = [(values.key("in", 2, n), values.of("in", 2, n)) for n in range(60)]
+    assert {value for _, value in records if not value} == {None, b""}
+    assert {key for key, _ in records if not key} == {None, b""}
+    blanks = [key for key, value in records if not value]
+    assert len({*blanks}) == len(blanks) == 20
+    assert b"" in {key for key, value in records if value}
+
+
 def test_events_are_of_one_row() -> None:
-    found = [json.loads(Values("events", 8).of("in", 0, number)) for number in range(3)]
+    found = [json.loads(Values("events", 8).of("in", 0, number) or b"") for number in range(3)]
     assert [each["op"] for each in found] == ["c", "u", "d"]
     assert [each["before"] is None for each in found] == [True, True, False]
 
@@ -56,7 +66,7 @@ def test_columns_of_other_types() -> None:
 
 def test_records_of_avro_grow() -> None:
     for number in (0, 7, 64, GROWN_FROM - 1, GROWN_FROM, 300):
-        value = Values("growing", 40).of("in", 0, number)
+        value = Values("growing", 40).of("in", 0, number) or b""
         version = value[4]
         schema = json.loads(AVRO_SCHEMAS[version - 1])
         record = fastavro.schemaless_reader(io.BytesIO(value[5:]), schema, None)

@@ -31,7 +31,7 @@ def test_all_forms_are_drawn() -> None:
     assert {"group", "latest-30", "-2s"} <= {s.source.get("startingOffsets") for s in scenarios}
     assert any(each.has_racks for each in scenarios)
     configs = {name for each in scenarios for topic in each.topics for name in topic.config}
-    assert configs == {"min.insync.replicas", "max.message.bytes"}
+    assert configs == {"min.insync.replicas", "max.message.bytes", "message.timestamp.type"}
 
 
 def test_what_a_stream_reads() -> None:

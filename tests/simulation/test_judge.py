@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.simulation.contents import key_of
 from tests.simulation.disk import Row
-from tests.simulation.judge import violations
-from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
-from tests.simulation.producers import key_of
+from tests.simulation.judge import CRASHES, broken_promise, judged, violations
+from tests.simulation.outcome import LogRecord, Outcome, Sent, Violation, Waited
 from tests.simulation.scenario import INPUT, OUTPUT, Fault, Part, Scenario, Send, Sink, Topic
 from tests.simulation.spark import Plan
 
@@ -37,7 +37,7 @@ def good(sink: Sink = "files", **changes: object) -> Outcome:
         scenario,
         is_level=True,
         logs={IN: log},
-        sent=[Sent(INPUT, 0, each.value or b"", each.outcome) for each in log],
+        sent=[Sent(INPUT, 0, each.key, each.value, each.outcome) for each in log],
         plans=(
             Plan(1, 0, "{}", "3", ((INPUT, 0, 0, 3),)),
             Plan(2, 0, "{}", "3", ((INPUT, 0, 0, 1), (INPUT, 0, 1, 3))),
@@ -147,15 +147,6 @@ def test_an_acknowledged_record_that_the_log_lacks_or_rolled_back() -> None:
     ]
 
 
-def test_a_micro_batch_that_is_another_one_when_it_is_planned_again() -> None:
-    outcome = good()
-    first, again, last = outcome.plans
-    outcome.plans = (first, again._replace(end="4"), last)
-    assert any("ended at 3 and, planned again, at 4" in each for each in violations(outcome))
-    outcome.plans = (first, again._replace(ranges=((INPUT, 0, 1, 3),)), last)
-    assert any("planned again, [('in', 0, 1, 3)]" in each for each in violations(outcome))
-
-
 def test_an_attempt_that_read_something_else() -> None:
     assert violations(good(attempts={"0/0-0": [row(0), row(1)]})) == []
     for other in (row(1)._replace(value=b"x"), row(9)):
@@ -163,23 +154,13 @@ def test_an_attempt_that_read_something_else() -> None:
         assert violation.startswith("file 0/0-0: Row(")
 
 
-def test_deleted_records_may_be_missing_if_that_is_reported() -> None:
-    outcome = good(starts={IN: 4})
-    outcome.scenario = replace(outcome.scenario, faults=(Fault(1, "delete records", 0, {}),))
-    outcome.batches[1] = [row(4), row(5)]
-    assert violations(outcome) == ["in-0: 1 records were deleted unread, and nothing was logged"]
-    outcome.warnings = ["Could not read records in offset [3, 4) for topic partition in-0"]
-    assert violations(outcome) == []
-    outcome.starts = {IN: 3}
-    assert any("1 records are lost" in each for each in violations(outcome))
-
-
 def test_a_deleted_record_may_have_a_copy_that_is_read() -> None:
     """A producer without an id writes again what it has no response to."""
     outcome = good(starts={IN: 4}, warnings=["Could not read records in offset [3, 4) of in-0"])
     faults = (Fault(1, "delete records", 0, {}),)
     producer = {"kafka.enable.idempotence": "false"}
-    outcome.scenario = replace(outcome.scenario, faults=faults, producer=producer)
+    source = outcome.scenario.source | {"failOnDataLoss": "false"}
+    outcome.scenario = replace(outcome.scenario, faults=faults, producer=producer, source=source)
     copy = record(4)._replace(value=b"v3")
     outcome.logs[IN] = [*outcome.logs[IN][:4], copy, record(5)]
     outcome.sent[4] = outcome.sent[4]._replace(value=b"v3")
@@ -249,23 +230,6 @@ def test_headers_of_a_copy_are_those_of_the_record_if_they_were_read() -> None:
     assert any("has other headers" in each for each in violations(outcome))
 
 
-def test_what_is_committed_to_the_group_is_an_end() -> None:
-    ends = [{IN: 3}, {IN: 6}]
-    assert violations(good(group={IN: 3}, ends=ends)) == []
-    for offset, finished in ((4, 6), (6, 3)):
-        outcome = good(group={IN: offset}, ends=ends, processed={IN: finished})
-        assert any("committed to the group" in each for each in violations(outcome))
-
-
-def test_a_start_by_time_behind_a_record_of_that_time() -> None:
-    outcome = good(first={IN: 4})
-    outcome.batches = {0: [], 1: [row(4), row(5)]}
-    for ms, is_wrong in ((1_004, False), (1_003, True)):
-        source = outcome.scenario.source | {"startingTimestamp": str(ms)}
-        outcome.scenario = replace(outcome.scenario, source=source)
-        assert any("behind the record" in each for each in violations(outcome)) == is_wrong
-
-
 def test_after_a_rewrite_only_what_was_sent_may_be_read() -> None:
     outcome = good()
     outcome.scenario = replace(outcome.scenario, faults=(Fault(1, "recreate topic", 0, {}),))
@@ -281,3 +245,17 @@ def test_after_a_rewrite_only_what_was_sent_may_be_read() -> None:
     ):
         outcome.attempts = {"0/0-0": [wrong]}
         assert any("nobody has sent" in each for each in violations(outcome))
+
+
+def test_a_violation_has_the_name_of_its_judge() -> None:
+    outcome = good(is_level=False, errors=["DataLossError: ..."])
+    assert [each.judge for each in judged(outcome)] == ["level"]
+
+
+def test_a_crash_and_what_follows_from_it_are_no_broken_promise() -> None:
+    crash, late, lost = (Violation(each, "") for each in (CRASHES, "level", "rows"))
+    assert broken_promise([]) is None
+    assert broken_promise([crash]) is None
+    assert broken_promise([crash, late]) is None
+    assert broken_promise([late]) == late
+    assert broken_promise([crash, lost, late]) == lost

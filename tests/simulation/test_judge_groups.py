@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.disk import Row
-from tests.simulation.judge_groups import group_violations
+from tests.simulation.judge_groups import follow_violations, group_violations
 from tests.simulation.outcome import GroupStep, JobResult, LogRecord, Outcome
 from tests.simulation.scenario import INPUT, Job, Scenario
 
@@ -52,3 +52,29 @@ def test_good_reads(good: Outcome) -> None:
 )
 def test_bad_reads(bad: Outcome, reason: str) -> None:
     assert any(reason in each for each in group_violations(bad))
+
+
+def followed(*steps: GroupStep) -> Outcome:
+    job = Job(0, "follow", {"isolation.level": "read_committed"})
+    return Outcome(
+        Scenario(1), logs={IN: LOG}, jobs=[JobResult(job, {}, {}, (), None, False, steps)]
+    )
+
+
+def test_a_read_that_follows_has_each_record_before_its_position() -> None:
+    assert [*follow_violations(followed(taken(0, 1), taken(3), commit(4)))] == []
+    assert [*follow_violations(followed(taken(0), taken(1)))] == []  # it did not end by itself
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ((taken(0, 1), commit(4)), "3 was never read"),
+        ((taken(0, 1), taken(1), commit(2)), "twice or out of order"),
+        ((taken(1, 0), commit(2)), "twice or out of order"),
+        ((commit(6),), "6 is the position, and 0 was never read"),
+        ((taken(0, 1), commit(2, is_done=False)), "did not come to the ends of the logs"),
+    ],
+)
+def test_a_read_that_follows_and_is_wrong(steps: tuple[GroupStep, ...], reason: str) -> None:
+    assert any(reason in each for each in follow_violations(followed(*steps)))

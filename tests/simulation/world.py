@@ -5,20 +5,23 @@
 
 from __future__ import annotations
 
-import json
 import random
 import uuid
-from contextlib import suppress
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from functools import partial
 from typing import Final
 
-from kafka_protocol.errors import DataLossError, KafkaError
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import commit_offsets
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.errors import BrokerError, DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation import registry
 from tests.simulation.batch_jobs import options_of
 from tests.simulation.clocks import SimulatedSource
-from tests.simulation.deadlines import most_ms
-from tests.simulation.decoders import differences
+from tests.simulation.collecting import states, timestamps
 from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
 from tests.simulation.job_runner import JobRunner
@@ -26,7 +29,14 @@ from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
 from tests.simulation.kafka.settings import BrokerSettings
 from tests.simulation.losses import Losses
 from tests.simulation.network import Network
-from tests.simulation.outcome import LogRecord, LogState, Outcome, Sent, Waited
+from tests.simulation.outcome import (
+    Begun,
+    GroupCommit,
+    LogRecord,
+    Outcome,
+    Refused,
+    Sent,
+)
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended
 from tests.simulation.registry import WithRegistry
@@ -34,23 +44,28 @@ from tests.simulation.scenario import (
     COMMIT_LOG,
     EXECUTORS,
     GROUP,
+    INPUT,
     LETTERS,
     MOST_ADDED,
     OUTPUT,
-    OUTPUTS,
     WRITTEN,
     Scenario,
     Send,
 )
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
-from tests.simulation.tasks import Cluster, Executors, TaskFailedError
+from tests.simulation.tasks import Cluster as ExecutorCluster
+from tests.simulation.tasks import Executors, TaskFailedError
 from tests.simulation.trace import Trace
 
 # How long after the last fault and record a query may take until everything is processed, or until
 # it fails: a task whose records went with a topic waits for them for 120 s, in each of 4 attempts.
 LEVEL_BOUND_MS: Final = 600_000.0
 _CHECK_MS: Final = 250.0
+_SOON_MS: Final = 1_000.0
+
+# When another program commits to the group of the stream, as a part of the time before its start.
+_COMMITS_AT: Final = 0.7
 
 _ALSO_OF_OUTPUT: Final = ("min.insync.replicas", "max.message.bytes")
 
@@ -86,11 +101,14 @@ class World:
             self.processes,
             self.disk,
             random.Random(f"{seed} spark"),
-            Cluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
+            ExecutorCluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
         )
         self.history: History = History(finishes=self._note_letters)
         self.outcome = Outcome(scenario)
+        self.history.begins = self._note_begun
+        self.cluster.truth.commits = self._note_commit
         self.driver_strand: Strand | None = None
+        self._committed_by_other: dict[TopicPartition, int] = {}
         self._producing = 0
         self._is_stuck = False  # with a loss that the query must not pass over
         self.losses: Losses = Losses(self)
@@ -100,7 +118,9 @@ class World:
             lambda job: options_of(job, self._servers, scenario.write),
             self.disk,
             self.executors,
-            self._states,
+            partial(states, self),
+            partial(timestamps, self),
+            self._is_at_end,
             self.trace,
         )
 
@@ -113,11 +133,7 @@ class World:
             self.cluster.create_topic(
                 topic.name, topic.partitions, topic.replication, dict(topic.config)
             )
-        if scenario.sink != "files":
-            # Partitions of the input may be added.
-            partitions = scenario.topics[0].partitions + MOST_ADDED
-            config = {k: v for k, v in scenario.topics[0].config.items() if k in _ALSO_OF_OUTPUT}
-            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), config)
+        self._create_outputs()
         for fault in scenario.faults:
             later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
             if fault.for_ms:
@@ -128,12 +144,23 @@ class World:
             if send.kind == "appended":
                 self._producing += len(send.parts)
                 later(send.at_ms, partial(self._append, send))
+        later(scenario.begin_ms, self._start_driver)
+        if scenario.source.get("startingOffsets") == "group":
+            later(scenario.begin_ms * _COMMITS_AT, self._start_committer)
+        self.jobs.start()
+
+    def _create_outputs(self) -> None:
+        """Make the topics that queries write to."""
+        scenario = self.scenario
+        if scenario.sink != "files":
+            # Partitions of the input may be added.
+            partitions = scenario.topics[0].partitions + MOST_ADDED
+            config = {k: v for k, v in scenario.topics[0].config.items() if k in _ALSO_OF_OUTPUT}
+            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), config)
         if any(job.kind.startswith("write") for job in scenario.jobs):
             self.cluster.create_topic(WRITTEN, 3, min(3, scenario.nodes), {})
         if scenario.has_letters:
             self.cluster.create_topic(LETTERS, 3, min(3, scenario.nodes), {})
-        later(scenario.begin_ms, self._start_driver)
-        self.jobs.start()
 
     def is_level(self) -> bool:
         """Whether everything that can be read is processed, and committed in Spark's log."""
@@ -149,6 +176,16 @@ class World:
                 if end is None or processed.get(topic.name, {}).get(str(number), 0) < end:
                     return False
         return True
+
+    def _is_at_end(self, positions: Mapping[TopicPartition, int]) -> bool:
+        """Whether positions are the ends of the logs of the input, after the last fault."""
+        scenario = self.scenario
+        last_ms = max([0.0, *(each.at_ms + each.for_ms for each in scenario.faults)])
+        last_ms = max([last_ms, *(each.at_ms for each in scenario.sends)])
+        ends = {each: self._end(each) for each in self.partitions(INPUT)}
+        return self.scheduler.elapsed_ms > last_ms and all(
+            end is not None and positions.get(each, 0) >= end for each, end in ends.items()
+        )
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         count = len(self.cluster.controller.topics[topic].partitions)
@@ -185,6 +222,8 @@ class World:
     def _start_driver(self) -> None:
         scenario = self.scenario
         life = self.outcome.lives = self.outcome.lives + 1
+        if life == 1:
+            self._at_start = states(self), self.scheduler.now_ms
         settings = QuerySettings(
             scenario.interface,
             scenario.trigger,
@@ -201,6 +240,18 @@ class World:
 
     def _schema_versions(self) -> int:
         return 1 if self.scheduler.elapsed_ms < self.scenario.grows_at_ms else 2
+
+    def _note_begun(self) -> None:
+        """The logs, when the first micro-batch of the query is logged."""
+        self.outcome.begun = Begun(*self._at_start, states(self), self.scheduler.now_ms)
+
+    def _note_commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """What a coordinator is to commit, and how many micro-batches are finished."""
+        self.outcome.commits += [
+            GroupCommit(group, (tp.topic, tp.partition), offset, self.disk.finished)
+            for tp, offset in offsets.items()
+            if self._committed_by_other.get(tp) != offset
+        ]
 
     def _note_letters(self, batch: int) -> None:
         """Where the dead letters end, when a micro-batch is committed."""
@@ -235,16 +286,19 @@ class World:
         self.trace.note(f"driver {life}", "ends", type(result).__name__)
         if isinstance(result, BaseException) and not isinstance(result, ProcessKilledError):
             self.outcome.errors.append(f"{type(result).__name__}: {result}")
-            self._is_stuck = self.scenario.loses_records and isinstance(
-                cause_of(result), DataLossError
-            )
-            self._judge_error(result)
+            is_loss = isinstance(cause_of(result), DataLossError)
+            self._is_stuck = self.scenario.loses_records and is_loss
+            if is_loss:
+                self.outcome.alarms.append(self.outcome.errors[-1])
+            self._judge_error("the query", result)
         if driver.job is not None:
             self.scheduler.call_after(scenario.orphan_ms, driver.job.cancel)
         self.scheduler.call_after(scenario.restart_ms, self._start_driver)
 
-    def _judge_error(self, error: BaseException) -> None:
+    def _judge_error(self, who: str, error: BaseException) -> None:
         cause = cause_of(error)
+        if isinstance(cause, BrokerError):
+            self.outcome.refused.append(Refused(who, cause.error, str(cause)))
         if not isinstance(cause, (*_EXPECTED, ProcessKilledError)):
             self.outcome.unexpected.append(f"{type(cause).__name__} ended the query: {cause}")
 
@@ -267,6 +321,27 @@ class World:
         self._producing += 1
         self.processes.start(Strand(name, Process(name, name)), run, self._producer_ended)
 
+    def _start_committer(self) -> None:
+        """Another program commits half of each log to the group at which the stream begins."""
+        name = "committer"
+        wanted = self._committed_by_other = {
+            TopicPartition(*partition): (state.start + state.high_watermark) // 2
+            for partition, state in states(self).items()
+        }
+        config = ClientConfig.from_options({"bootstrap.servers": self._servers})
+
+        def run() -> None:
+            with closing(Cluster(config)) as cluster:
+                commit_offsets(cluster, GROUP, wanted, Deadline.after(config.api_timeout_ms))
+
+        def ended(result: object) -> None:
+            is_before = self.outcome.lives == 0
+            if is_before and not isinstance(result, BaseException):
+                self.outcome.preset = {(tp.topic, tp.partition): at for tp, at in wanted.items()}
+
+        self.outcome.preset = {}
+        self.processes.start(Strand(name, Process(name, DRIVER_HOST)), run, ended)
+
     def _append(self, send: Send) -> None:
         """Append the batches of another client, once their partitions have leaders."""
         timestamp = int(self.scheduler.now_ms)
@@ -286,14 +361,17 @@ class World:
         if isinstance(result, Exception):
             self.outcome.unexpected.append(f"{type(result).__name__} ended a producer: {result}")
 
-    def _sent(self, send: Send, is_acknowledged: bool) -> None:
-        if not is_acknowledged:
+    def _sent(self, send: Send, error: KafkaError | None) -> None:
+        if isinstance(error, BrokerError):
+            self.outcome.refused.append(Refused(send.producer, error.error, str(error)))
+        if error is not None:
             return
         outcome = {"plain": "committed", "commit": "committed", "abort": "aborted"}[send.kind]
         self.outcome.sent += [
             Sent(
                 part.topic,
                 part.partition,
+                self.scenario.values.key(part.topic, part.partition, number),
                 self.scenario.values.of(part.topic, part.partition, number),
                 outcome,
             )
@@ -303,70 +381,11 @@ class World:
 
     # --- What is left -----------------------------------------------------------------------------
 
-    def collect(self) -> Outcome:
-        """What the judge needs."""
-        outcome = self.outcome
-        names = [topic.name for topic in self.scenario.topics]
-        names += [each for each in OUTPUTS if each in self.cluster.controller.topics]
-        for name in names:
-            for partition in self.partitions(name):
-                outcome.starts[partition] = self.cluster.log_start(partition)
-                records = {each.offset: each for each in self.losses.deleted[partition]}
-                # What is deleted on one broker only comes back when another one leads.
-                now = {each.offset: each for each in self.log(partition)}
-                outcome.compacted[partition] = frozenset(records.keys() - now.keys())
-                records |= now
-                outcome.logs[partition] = [records[offset] for offset in sorted(records)]
-        outcome.incarnations = self.losses.incarnations()
-        outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
-        outcome.attempts = dict(self.disk.files)
-        outcome.plans = self.history.plans
-        outcome.jobs = self.jobs.results
-        outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
-        group = self.cluster.group_offsets(GROUP)
-        outcome.group = {(tp.topic, tp.partition): at for tp, at in group.items()}
-        outcome.ends = [_flat(json.loads(each)) for each in self.disk.ends]
-        outcome.processed = _flat(self.disk.processed())
-        outcome.first, outcome.first_again = self._first_offsets()
-        outcome.bad_frames = [
-            difference
-            for frame, version in self.network.fetched
-            for difference in differences(frame, version)
-        ]
-        outcome.events = self.scheduler.events
-        outcome.digest = self.trace.digest()
-        return outcome
-
-    def _states(self) -> dict[tuple[str, int], LogState]:
-        """The logs of the input, as far as they have leaders."""
-        states: dict[tuple[str, int], LogState] = {}
-        for topic in self.scenario.topics:
-            for partition in self.partitions(topic.name):
-                with suppress(NoLeaderError):
-                    states[partition] = LogState(
-                        self.cluster.log_start(partition),
-                        self.cluster.high_watermark(partition),
-                        self.cluster.last_stable_offset(partition),
-                    )
-        return states
-
     def log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
             LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome, each.headers)
             for each in self.cluster.log(partition)
         ]
-
-    def _first_offsets(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
-        """Where the query began, and where it did when its first micro-batch was planned last."""
-        begun = [_flat(json.loads(each.start)) for each in self.history.plans if each.batch == 0]
-        if self.scenario.starts_later and self.disk.ends:
-            # A start that may be another one later is pinned by an empty first micro-batch.
-            pinned = _flat(json.loads(self.disk.ends[0]))
-            started = begun[0] if begun else pinned
-            begun = [{key: min(at, started.get(key, at)) for key, at in pinned.items()}]
-        elif not self.scenario.loses_records or not begun:
-            begun = [{}]
-        return begun[0], begun[-1]
 
     def run_until_level(self) -> None:
         """Run everything, until it is processed or the bound has passed."""
@@ -390,17 +409,13 @@ class World:
 def settings_of(scenario: Scenario) -> BrokerSettings:
     """The configuration of the brokers."""
     nodes = range(1, scenario.nodes + 1) if scenario.has_racks else ()
-    return BrokerSettings(racks={node: f"rack-{node}" for node in nodes})
+    racks = {node: f"rack-{node}" for node in nodes}
+    if any("after_ms" in each.arguments for each in scenario.faults):
+        # A replica that is cut off soon counts no more, so that what it lacks is read.
+        return BrokerSettings(racks=racks, replica_lag_ms=_SOON_MS)
+    return BrokerSettings(racks=racks)
 
 
 def cause_of(error: BaseException) -> BaseException | None:
     """The error of the task that failed too often; else the error itself."""
     return error.__cause__ if isinstance(error, TaskFailedError) else error
-
-
-def _flat(offsets: dict[str, dict[str, int]]) -> dict[tuple[str, int], int]:
-    return {
-        (topic, int(number)): offset
-        for topic, partitions in offsets.items()
-        for number, offset in partitions.items()
-    }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_protocol.records.record import Header, Record
 from kafka_protocol.records.transactions import COMMIT
+from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.batches import Stored, marker_of
 
 OPEN = "open"
@@ -41,9 +42,14 @@ class _Acknowledgement(NamedTuple):
 
 
 class Truth:
-    """What was acknowledged, by topic id and partition."""
+    """What was acknowledged, by topic id and partition.
+
+    Attributes:
+        commits: Is called with each group and the offsets that its coordinator is to commit.
+    """
 
     def __init__(self) -> None:
+        self.commits: Callable[[str, Mapping[TopicPartition, int]], None] = lambda *_: None
         self._acknowledged: dict[tuple[uuid.UUID, int], list[_Acknowledgement]] = defaultdict(list)
 
     def acknowledge(

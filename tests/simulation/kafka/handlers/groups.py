@@ -68,6 +68,8 @@ def offset_commit(call: Call) -> None:
     if groups is None:
         done(error)
     else:
+        offsets = {each: committed.offset for each, committed in wanted.items()}
+        call.broker.truth.commits(request.group_id, offsets)
         groups.commit(request.group_id, wanted, done)
 
 
