@@ -217,6 +217,20 @@ def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
         assert len(cluster.asked(ListOffsetsRequest)) == 2 * 3
 
 
+def test_fault_17_a_request_tells_the_epoch_of_the_leader_that_it_is_for() -> None:
+    with one_partition(*IN_THREE, nodes=2) as (cluster, client):
+        for node in (1, 2, 1):
+            cluster.move_leader(PARTITION, node)
+            client.forget(PARTITION.topic)
+            positions = {PARTITION: LATEST_TIMESTAMP}
+            assert list_offsets(client, positions, Deadline.after(SOON_MS)) == {PARTITION: 3}
+        epochs = [
+            request.topics[0].partitions[0].current_leader_epoch
+            for _, request, _ in cluster.asked(ListOffsetsRequest)
+        ]
+        assert sorted(epochs) == [1, 2, 3]
+
+
 def test_no_positions_at_all() -> None:
     with one_partition() as (cluster, client):
         assert list_positions(client, {}, Deadline.after(SOON_MS)) == {}
