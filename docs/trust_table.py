@@ -145,6 +145,37 @@ GUARDS: Final = (
         "tests/protocol/client/network/test_http_request.py::test_no_line_has_a_control_character",
     ),
     Guard(
+        "The options of a write come from the write alone. Metadata of columns only says what a "
+        "table is read with.",
+        ("catalog", "data file"),
+        ("row target",),
+        "kafka_spark_source/catalog_table.py:check_write_names_brokers",
+        "tests/spark/test_catalog_table.py::test_the_columns_of_rows_do_not_decide_where_they_go",
+    ),
+    Guard(
+        "No table names a function to call.",
+        ("catalog", "data file"),
+        ("code",),
+        "kafka_spark_source/catalog_table.py:with_kept_options",
+        "tests/spark/test_catalog_table.py::test_no_table_names_a_function_to_call",
+    ),
+    Guard(
+        "A file of the user's own may name one, as an option may.",
+        ("properties",),
+        ("code",),
+        "protocol/kafka_protocol/client/config/security_options.py:_token_callback",
+        "tests/protocol/client/broker/test_oauth.py::test_callback",
+    ),
+    Guard(
+        "A row names its topic and partition only in columns of these names, as with Spark's own "
+        "connector, and the option `topic` overrides the first. A name or number that the cluster "
+        "does not have is an error.",
+        ("payload",),
+        ("row target",),
+        "protocol/kafka_protocol/columnar/routing.py:route",
+        "tests/protocol/columnar/test_routing.py::test_partition_that_does_not_exist",
+    ),
+    Guard(
         "Names are quoted as identifiers, texts as literals.",
         ("schema", "payload"),
         ("SQL",),

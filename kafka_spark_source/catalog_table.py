@@ -36,6 +36,8 @@ _PREFIX: Final = "option."
 _METADATA: Final = "pykafka.options"
 _STRATEGIES: Final = (Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN)
 _READS: Final = {row.key: row.uses for row in OPTIONS if row.uses != WRITE}
+# It names a function to call. A table, or metadata like a table's, may be somebody else's.
+_CALLBACK: Final = f"{CLIENT_PREFIX}sasl.oauthbearer.token.callback"
 _USER_IN_URL: Final = re.compile(r"://[^/]*@")
 # Also for names that this version does not know.
 _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|user\.info")
@@ -55,8 +57,9 @@ def with_options(columns: StructType, options: Mapping[str, str]) -> StructType:
     """Columns that keep the options of their table.
 
     Raises:
-        KafkaConfigError: An option is a secret.
+        KafkaConfigError: An option is a secret, or names a function.
     """
+    _check_names_no_code(options)
     for name in sorted(options):
         if _is_secret(name, options[name]):
             raise KafkaConfigError(
@@ -84,14 +87,14 @@ def with_kept_options(given: Mapping[str, str], columns: StructType, use: Use) -
 
     Raises:
         KafkaConfigError: There are no options at all, which is what a table that Spark made by
-            itself has.
+            itself has; or a kept one names a function.
     """
     names = {name.lower() for name in given}
     if Table.BOOTSTRAP_SERVERS.key in names:
         return given
     kept = next((each.metadata[_METADATA] for each in columns if _METADATA in each.metadata), None)
     if kept is not None:
-        return {**options_for(json.loads(kept), use), **given}
+        return {**options_for(_options_in(kept), use), **given}
     if not names - {"checkpointlocation", "path"}:
         raise KafkaConfigError(
             f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified, and there is no option at "
@@ -112,6 +115,30 @@ def options_for(options: Mapping[str, str], use: Use) -> dict[str, str]:
     if topic is not None and not any(row.key in own for row in _STRATEGIES):
         own[Table.SUBSCRIBE.key] = topic
     return own
+
+
+def _options_in(kept: object) -> dict[str, str]:
+    """The options in the metadata of a column, which anybody may have written."""
+    try:
+        options = json.loads(str(kept))
+        lower = {name.lower(): value for name, value in options.items()}
+    except (ValueError, AttributeError, RecursionError):
+        lower = {"": None}
+    if not all(isinstance(value, str) for value in lower.values()):
+        raise KafkaConfigError(
+            f"The metadata {_METADATA!r} of the columns is not what CREATE TABLE ... USING pykafka "
+            "writes: create the table again, or give all options with the query."
+        )
+    _check_names_no_code(lower)
+    return lower
+
+
+def _check_names_no_code(options: Mapping[str, str]) -> None:
+    if _CALLBACK in options:
+        raise KafkaConfigError(
+            f"Option '{_CALLBACK}' of a table is refused: it names a function to call, and a table "
+            "may be somebody else's. Give it with each query."
+        )
 
 
 def check_write_names_brokers(given: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_formats.options.option import Use
+from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.catalog_table import (
     options_for,
     options_of_new_table,
@@ -117,3 +118,25 @@ def test_a_table_keeps_no_secret(name: str, value: str) -> None:
     text = config_error(with_options, COLUMNS, {**SERVERS, name: value})
     assert text.startswith(f"Option '{name}' holds a secret")
     assert PASSWORD not in text
+
+
+CALLBACK = {**SERVERS, "kafka.sasl.oauthbearer.token.callback": "os:abort"}
+
+
+def test_no_table_names_a_function_to_call() -> None:
+    """A table may be somebody else's, and metadata like a table's are in any Parquet file."""
+    with pytest.raises(KafkaConfigError, match="names a function to call"):
+        with_options(COLUMNS, CALLBACK)
+    for name in ("kafka.sasl.oauthbearer.token.callback", "Kafka.SASL.OAuthBearer.Token.Callback"):
+        with pytest.raises(KafkaConfigError, match="names a function to call"):
+            with_kept_options({}, forged(json.dumps({**SERVERS, name: "os:abort"})), Use.BATCH_READ)
+
+
+@pytest.mark.parametrize("kept", ["", "{", "[]", "1", '{"a": 1}', '{"a": null}', "[" * 9_000])
+def test_metadata_that_no_table_has_are_refused(kept: str) -> None:
+    with pytest.raises(KafkaConfigError, match="is not what CREATE TABLE"):
+        with_kept_options({}, forged(kept), Use.BATCH_READ)
+
+
+def forged(kept: str) -> StructType:
+    return StructType([StructField("key", BinaryType(), True, {"pykafka.options": kept})])
