@@ -1,9 +1,10 @@
 """Writes the pages and tables that code and benchmarks determine: `make docs`.
 
 docs/options.md, docs/option-names.md, docs/apis.md, docs/errors.md, docs/cli.md and
-docs/benchmarks.md, the README's table of speed, the table of trust in SECURITY.md, the gauges in
-docs/streaming.md, the ten lines in docs/get-started.md and docs/index.md, the file map and the
-state machines in docs/design.md, and the pictures in docs/images. A test finds stale ones.
+docs/benchmarks.md, the README's table of speed, the table of trust in SECURITY.md, the
+promises in docs/reliability.md, the gauges in docs/streaming.md, the ten lines in
+docs/get-started.md and docs/index.md, the file map and the state machines in docs/design.md, and
+the pictures in docs/images. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from docs.file_map import with_file_map
 from docs.markdown import row
 from docs.option_pages import option_names_page, options_page
 from docs.picture_table import PICTURES
+from docs.promises import promise_table
 from docs.trust_table import trust_table
 from kafka_formats import errors as format_errors
 from kafka_protocol import errors, messages
@@ -265,6 +267,15 @@ def security_page() -> str:
     return _between(SECURITY, _TRUST_BEGINS, trust_table(), _TRUST_ENDS)
 
 
+RELIABILITY = HERE / "reliability.md"
+_PROMISES_BEGIN, _PROMISES_END = "<!-- promises -->\n", "<!-- /promises -->\n"
+
+
+def reliability() -> str:
+    """The text of docs/reliability.md, with the promises of all pages."""
+    return _between(RELIABILITY, _PROMISES_BEGIN, f"\n{promise_table()}\n", _PROMISES_END)
+
+
 def _between(page: Path, begins: str, text: str, ends: str) -> str:
     before, _, rest = page.read_text().partition(begins)
     return "".join([before, begins, text, ends, rest.partition(ends)[2]])
@@ -280,6 +291,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     README: readme,
     SECURITY: security_page,
     STREAMING: streaming,
+    RELIABILITY: reliability,
     DESIGN: design,
     GET_STARTED: get_started,
     INDEX: index,

@@ -155,7 +155,7 @@ def check_write_names_brokers(given: Mapping[str, str]) -> None:
     raise KafkaConfigError(
         f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
         "producer, also to write to a table: Spark does not show a Python source which table it "
-        "writes to, and options that come with rows are those of the table they were read from. "
+        "writes to, and rows bring the options of the table they were read from. "
         'Write df.write.format("pykafka").option("kafka.bootstrap.servers", "host:9092")'
         '.option("topic", "orders").mode("append").save(), or in SQL INSERT INTO orders '
         "WITH (kafka.bootstrap.servers = 'host:9092', topic = 'orders') SELECT ..."
