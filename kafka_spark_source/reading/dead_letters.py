@@ -3,20 +3,25 @@
 Decides nothing: `kafka_formats` finds them, and a task writes them before it gives out the rows
 beside them. So a task that ends has lost none, and one that Spark runs again writes them again.
 
-Source: the headers are those of `DeadLetterQueueReporter` of Kafka Connect (KIP-298).
+They have the time at which they are written: with the time of an old record, the topic's retention
+would delete them at once.
+
+Source: the headers are those of `DeadLetterQueueReporter` of Kafka Connect (KIP-298). It has none
+for the time of the record, because it keeps that as the time of the dead letter.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.client import REMEMBERED_BATCHES, ClientConfig
 from kafka_protocol.client.pool import shared_producer
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaError
+from kafka_protocol.messages.produce import ACKS_ALL
 from kafka_protocol.partitioners import DEFAULT
 
 if TYPE_CHECKING:
@@ -26,12 +31,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Connect has no name for it.
+# Connect has no names for them.
 _SCHEMA_ID: Final = "__pykafka.errors.schema.id"
+_TIMESTAMP: Final = "__pykafka.errors.timestamp"
 HEADER_PREFIX: Final = "__connect.errors."
 _STAGES: Final = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER"}
-_MAX_MS: Final = (2**63 - 1) // 1_000
-_COLUMNS: Final = SinkColumns(value=0, key=1, topic=None, partition=None, headers=2, timestamp=3)
+_COLUMNS: Final = SinkColumns(value=0, key=1, topic=None, partition=None, headers=2, timestamp=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,10 @@ class DeadLetters:
 
         broken = list(faults)
         rows = rows_of(records, broken)
-        writer = RowWriter(_COLUMNS, self.topic, DEFAULT, self.config)
+        config = safest(self.config)
+        writer = RowWriter(_COLUMNS, self.topic, DEFAULT, config)
         try:
-            with shared_producer(self.config) as producer:
+            with shared_producer(config) as producer:
                 writer.add([rows], producer)
         except KafkaError as error:
             raise KafkaError(
@@ -73,46 +79,48 @@ class DeadLetters:
         )
 
 
+def safest(config: ClientConfig) -> ClientConfig:
+    """The client's options for dead letters, whatever the read says about writes.
+
+    A record that leaves the rows must be in all in-sync replicas, once for each try of its task.
+    """
+    return replace(
+        config,
+        acks=ACKS_ALL,
+        enable_idempotence=True,
+        retries=config.retries or 2**31 - 1,
+        max_in_flight=min(config.max_in_flight, REMEMBERED_BATCHES),
+    )
+
+
 def rows_of(records: pa.RecordBatch, broken: Sequence[BrokenRecord]) -> pa.RecordBatch:
-    """The rows to write: payloads and times as they came, and headers with the reasons.
+    """The rows to write: payloads as they came, and headers with the reasons and the times.
 
     Args:
         records: The records as they came.
         broken: The faults of each of them.
 
     Returns:
-        The columns value, key, headers and timestamp; a timestamp that microseconds cannot hold is
-        null.
+        The columns value, key and headers.
     """
     import pyarrow as pa  # noqa: PLC0415
 
     from kafka_protocol.columnar.schema import HEADERS_TYPE, TIMESTAMP_MS  # noqa: PLC0415
 
     came = records.column("headers").to_pylist()
-    headers = [[*(own or ()), *_reasons(each)] for own, each in zip(came, broken, strict=True)]
+    times = records.column(TIMESTAMP_MS.name).to_pylist()
+    headers = [
+        [*(own or ()), *_reasons(each, time_ms)]
+        for own, each, time_ms in zip(came, broken, times, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(
-        [
-            records.column("value"),
-            records.column("key"),
-            pa.array(headers, HEADERS_TYPE),
-            _times(records.column(TIMESTAMP_MS.name)),
-        ],
-        ["value", "key", "headers", "timestamp"],
+        [records.column("value"), records.column("key"), pa.array(headers, HEADERS_TYPE)],
+        ["value", "key", "headers"],
     )
 
 
-def _times(milliseconds: pa.Int64Array) -> pa.TimestampArray:
-    """Timestamps; null where there is none, or one that microseconds cannot hold."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    fits = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, _MAX_MS))
-    kept = pc.if_else(fits, milliseconds, pa.scalar(None, pa.int64()))
-    return kept.cast(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC"))
-
-
-def _reasons(broken: BrokenRecord) -> Iterator[dict[str, str | bytes]]:
-    """The headers that tell why a record is here."""
+def _reasons(broken: BrokenRecord, time_ms: int) -> Iterator[dict[str, str | bytes]]:
+    """The headers that tell why a record is here, and its time in ms since 1970."""
     column, fault = broken.faults[0]
     texts = {
         f"{HEADER_PREFIX}topic": broken.topic,
@@ -124,5 +132,6 @@ def _reasons(broken: BrokenRecord) -> Iterator[dict[str, str | bytes]]:
     }
     if fault.schema_id is not None:
         texts[_SCHEMA_ID] = str(fault.schema_id)
+    texts[_TIMESTAMP] = str(time_ms)
     for name, text in texts.items():
         yield {"key": name, "value": text.encode("utf-8", "backslashreplace")}

@@ -33,7 +33,8 @@ class Counted(NamedTuple):
         exception: The class.
         records: How many there are.
         repeated: How many of them are of a place that another one is of.
-        newest_ms: When the newest of the records was written at first, in ms since 1970.
+        newest_ms: When the newest of them could not be decoded, in ms since 1970. Kafka Connect
+            writes the time of the record there.
         reason: That of the newest.
     """
 

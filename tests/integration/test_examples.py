@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,12 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
-from tests.integration.clients import soon
+from tests.integration.clients import connect, soon
 from tests.integration.command_line import Command, pykafka
 from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
 from tests.integration.example_processes import EXAMPLES, ROOT, python_in, run_example
 from tests.integration.test_formats import framed
-from tests.witness import IN_ORDER, produce
+from tests.witness import IN_ORDER, messages_of, produce, values_of
 
 __all__ = ["pykafka"]  # a fixture
 
@@ -248,6 +249,35 @@ def test_the_page(
     assert [tuple(row) for row in names["reasons"].collect()] == [("x", "1")]
     (last,) = consume(f"{topic}-dead-letters-again", 0, 1)
     assert last.value() == BROKEN[1]
+
+
+@pytest.mark.slow
+def test_retention_does_not_delete_the_dead_letters_of_old_records(
+    spark: SparkSession, own_clusters: ClusterFactory
+) -> None:
+    """The default of brokers looks for what is too old every five minutes."""
+    kafka = own_clusters(config={"log.retention.check.interval.ms": "500"})
+    servers, topic, letters, control = kafka.bootstrap_servers, "old", "letters", "control"
+    with closing(connect(kafka)) as cluster:
+        create_topic(cluster, NewTopic(topic, 1), soon())
+        for name in (letters, control):
+            week = {"retention.ms": str(7 * 86_400_000)}
+            create_topic(cluster, NewTopic(name, 1, configs=week), soon())
+    old_ms = int(time.time() * 1000) - 30 * 86_400_000
+    producer = Producer({"bootstrap.servers": servers})
+    for name, value in ((topic, BROKEN[0]), (topic, GOOD[0])):
+        producer.produce(name, value, timestamp=old_ms)
+    assert producer.flush(SOON_SECONDS) == 0
+    options = {"kafka.bootstrap.servers": servers, "kafka.acks": "1", "subscribe": topic}
+    options |= {"value.format": "json", "value.schema": "id bigint", "deadLetterTopic": letters}
+    rows = spark.read.format("pykafka").options(**options).load().selectExpr("value.id")
+    assert [row["id"] for row in rows.collect()] == [1]
+    producer.produce(control, b"old", timestamp=old_ms)
+    assert producer.flush(SOON_SECONDS) == 0
+    # When the broker has deleted this one, it has looked at the dead letters as well.
+    assert Deadline(SOON_SECONDS).wait_for(lambda: not values_of(servers, control, 0))
+    (letter,) = messages_of(servers, letters, [0])
+    assert headers_of(letter)["__pykafka.errors.timestamp"] == str(old_ms).encode()
 
 
 def test_nothing_is_dropped_if_the_topic_cannot_be_written(

@@ -19,6 +19,7 @@ _PLACE: Final = (
     b"__connect.errors.partition",
     b"__connect.errors.offset",
 )
+_TIMESTAMP: Final = b"__pykafka.errors.timestamp"
 
 
 def newest(records: Iterable[LogRecord], places: Places) -> list[LogRecord]:
@@ -73,13 +74,13 @@ def unknown_letters(outcome: Outcome) -> Iterator[str]:
     }
     for number, log in _logs(outcome):
         for letter in log:
-            place, own = _place(letter)
+            place, own, time_ms = _place(letter)
             record = records.get(place)
             if record is None or not is_broken(record.value):
                 yield f"the dead letter {LETTERS}-{number} at {letter.offset} is of no such record"
             elif (letter.key, letter.value, own) != (record.key, record.value, record.headers):
                 yield f"the dead letter {LETTERS}-{number} at {letter.offset} is not as it came"
-            elif 0 <= record.timestamp_ms != letter.timestamp_ms:
+            elif record.timestamp_ms != time_ms:
                 yield f"the dead letter {LETTERS}-{number} at {letter.offset} has another time"
 
 
@@ -98,9 +99,10 @@ def _letters(outcome: Outcome) -> dict[tuple[str, int, int], list[tuple[int, int
     return found
 
 
-def _place(letter: LogRecord) -> tuple[tuple[str, int, int], Headers]:
-    """Where the record of a dead letter was, and the headers that it had."""
+def _place(letter: LogRecord) -> tuple[tuple[str, int, int], Headers, int]:
+    """Where the record of a dead letter was, and the headers and the time that it had."""
     named = dict(letter.headers)
     topic, partition, offset = ((named.get(each) or b"-1").decode() for each in _PLACE)
     own = tuple(each for each in letter.headers if not each[0].startswith(b"__"))
-    return (topic, int(partition), int(offset)), own
+    time_ms = int(named.get(_TIMESTAMP) or b"-2")
+    return (topic, int(partition), int(offset)), own, time_ms

@@ -82,8 +82,9 @@ def test_dead_letters_have_the_place_in_what_connect_adds() -> None:
 def letter_of(each: Row, offset: int) -> Row:
     place = {"topic": each.topic, "partition": each.partition, "offset": each.offset}
     added = ((f"__connect.errors.{name}", str(value).encode()) for name, value in place.items())
-    headers = (*each.headers, *added, ("__connect.errors.stage", b"VALUE_CONVERTER"))
-    return each._replace(topic="to", partition=0, offset=offset, headers=headers)
+    time = ("__pykafka.errors.timestamp", str(each.timestamp).encode())
+    headers = (*each.headers, *added, ("__connect.errors.stage", b"VALUE_CONVERTER"), time)
+    return each._replace(topic="to", partition=0, offset=offset, timestamp=9, headers=headers)
 
 
 def test_a_row_of_nobody_is_an_error() -> None:

@@ -29,6 +29,7 @@ DEAD_LETTER: Final = "dead letter"
 _DEAD_LETTER_PLACE: Final = tuple(
     f"__connect.errors.{name}" for name in ("topic", "partition", "offset")
 )
+_DEAD_LETTER_TIME: Final = "__pykafka.errors.timestamp"
 
 AVRO_SCHEMA: Final = {
     "type": "record",
@@ -114,7 +115,11 @@ def _from_dead_letter(row: Row) -> Row:
     added = dict(row.headers[first:])
     topic, partition, offset = ((added[each] or b"").decode() for each in _DEAD_LETTER_PLACE)
     return row._replace(
-        topic=topic, partition=int(partition), offset=int(offset), headers=row.headers[:first]
+        topic=topic,
+        partition=int(partition),
+        offset=int(offset),
+        timestamp=int(added[_DEAD_LETTER_TIME] or b""),
+        headers=row.headers[:first],
     )
 
 

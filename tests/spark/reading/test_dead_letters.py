@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import UnknownSchemaError
 from kafka_formats.payload.columns import Fault
 from kafka_formats.query.record_decoder import BrokenRecord
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_spark_source.reading.dead_letters import rows_of
+from kafka_spark_source.reading.dead_letters import rows_of, safest
 from kafka_spark_source.tools.dead_letters import dead_letter_of
 
 VALUE = ("value", Fault(7, "lines.price", "it ends too early"))
@@ -56,6 +57,7 @@ def test_the_headers_are_those_of_connect() -> None:
             b"the value (schema id 7): field lines.price: it ends too early",
         ),
         ("__pykafka.errors.schema.id", b"7"),
+        ("__pykafka.errors.timestamp", b"1000"),
     ]
     both = dict(headers_of(rows, 1))
     assert both["__connect.errors.stage"] == b"KEY_CONVERTER"
@@ -64,7 +66,23 @@ def test_the_headers_are_those_of_connect() -> None:
         b"too early"
     )
     assert "__pykafka.errors.schema.id" not in both
-    assert rows.column("timestamp").to_pylist() == [datetime.fromtimestamp(1, timezone.utc), None]
+    assert both["__pykafka.errors.timestamp"] == b"-1"
+    assert rows.schema.names == ["value", "key", "headers"]  # the time is that of the write
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"acks": "1"},
+        {"acks": "1", "retries": "0", "max.in.flight.requests.per.connection": "9"},
+        {"enable.idempotence": "false"},
+    ],
+)
+def test_the_read_does_not_make_dead_letters_less_sure(options: dict[str, str]) -> None:
+    config = safest(ClientConfig.from_options({"bootstrap.servers": "a:1", **options}))
+    usual = ClientConfig.from_options({"bootstrap.servers": "a:1"})
+    assert config == usual
 
 
 def test_the_class_is_that_of_the_first_fault() -> None:
@@ -95,7 +113,7 @@ ROWS = st.lists(
 def test_payloads_and_headers_stay_as_they_came(given_rows: list[Any]) -> None:
     broken = [BrokenRecord("t", 0, number, [VALUE]) for number in range(len(given_rows))]
     rows = rows_of(records(*given_rows), broken)
-    for number, (key, value, own, _) in enumerate(given_rows):
+    for number, (key, value, own, time_ms) in enumerate(given_rows):
         assert rows.column("key")[number].as_py() == key
         assert rows.column("value")[number].as_py() == value
         headers = headers_of(rows, number)
@@ -103,3 +121,4 @@ def test_payloads_and_headers_stay_as_they_came(given_rows: list[Any]) -> None:
         letter = dead_letter_of(headers)
         assert letter is not None
         assert (letter.topic, letter.offset) == ("t", str(number))
+        assert headers[-1] == ("__pykafka.errors.timestamp", b"%d" % time_ms)

@@ -359,13 +359,13 @@ def _resolve_dependent(config: ClientConfig, given: Collection[str]) -> ClientCo
 
 
 # Brokers remember the last five batches of a producer in each partition (KIP-98, KAFKA-5494).
-_REMEMBERED_BATCHES: Final = 5
+REMEMBERED_BATCHES: Final = 5
 
 _IDEMPOTENCE_NEEDS: Final[Mapping[str, Callable[[ClientConfig], bool]]] = {
     "kafka.acks=all": lambda config: config.acks == ACKS_ALL,
     "kafka.retries of at least 1": lambda config: config.retries > 0,
-    f"kafka.max.in.flight.requests.per.connection of at most {_REMEMBERED_BATCHES}": (
-        lambda config: config.max_in_flight <= _REMEMBERED_BATCHES
+    f"kafka.max.in.flight.requests.per.connection of at most {REMEMBERED_BATCHES}": (
+        lambda config: config.max_in_flight <= REMEMBERED_BATCHES
     ),
 }
 
