@@ -26,6 +26,7 @@ from kafka_spark_source.cli.parsers.connection import (
     SERVERS_VARIABLE,
     SHOWN_FOLDER,
 )
+from kafka_spark_source.cli.properties_file import parse_properties
 from kafka_spark_source.cli.waits import shown_waits
 from kafka_spark_source.testing import state
 
@@ -39,9 +40,8 @@ _SUFFIX: Final = ".properties"
 _DEFAULTS: Final = {"client.id": "pykafka-cli"}
 # Where an error need not say that a value is from.
 _COMMAND_LINE: Final = frozenset({"-O", "-X", "-b"})
+_HALF: Final = re.compile("[\ud800-\udfff]")
 FORMAT_OPTIONS: Final = frozenset(row.key for row in (*PAYLOAD_OPTIONS, *ENVELOPE_OPTIONS))
-# A name, and after "=", ":" or white space the value (java.util.Properties).
-_PROPERTY: Final = re.compile(r"((?:\\.|[^\s=:\\])+)\s*[=:\s]?\s*(.*)")
 
 
 @contextmanager
@@ -141,10 +141,26 @@ def _of_files(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
         "--properties": arguments.properties,
     }
     return {
-        f"{source} ({file})": read_properties(file)
-        for source, file in files.items()
-        if file is not None
+        f"{source} ({file})": options_in(file) for source, file in files.items() if file is not None
     }
+
+
+def options_in(file: Path) -> dict[str, str]:
+    """The options in a file of properties.
+
+    Raises:
+        KafkaConfigError: As from `read_properties`, or Java would read it, but no option is such.
+        OSError: The file cannot be read.
+    """
+    options = read_properties(file)
+    if "" in options:
+        raise KafkaConfigError(f"{file} has a value without a name: write KEY=VALUE.")
+    for name, value in options.items():
+        if _HALF.search(name + value):
+            raise KafkaConfigError(
+                f"{name!a} in {file} has one half of a character (\\uD800 to \\uDFFF): write both."
+            )
+    return options
 
 
 def _is_of_formats(name: str) -> bool:
@@ -153,30 +169,23 @@ def _is_of_formats(name: str) -> bool:
 
 
 def read_properties(file: Path) -> dict[str, str]:
-    """The options in a file of properties.
+    r"""The properties in a file, as `java.util.Properties` reads its text.
+
+    The text is UTF-8, where Kafka's own tools take ISO-8859-1: other characters than those of ASCII
+    mean the same to both if they are written as `\uXXXX`.
 
     Raises:
-        KafkaConfigError: A line is not a property, or the file is not text. Shows no value.
+        KafkaConfigError: An escape is malformed, or the file is not text. Shows no value.
         OSError: The file cannot be read.
     """
-    options = {}
     try:
-        whole = file.read_text("utf-8")
+        return _without_prefix(parse_properties(file.read_bytes().decode("utf-8")))
     except UnicodeDecodeError:
-        raise KafkaConfigError(f"{file} is not UTF-8.") from None
-    text = re.sub(r"\\\r?\n[ \t]*", "", whole)
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if stripped and stripped[0] not in "#!":
-            match = _PROPERTY.fullmatch(stripped)
-            if match is None:
-                raise KafkaConfigError(f"Line {number} of {file} is not KEY=VALUE.")
-            options[_unescaped(match[1])] = _unescaped(match[2])
-    return _without_prefix(options)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
+        raise KafkaConfigError(
+            f"{file} is not UTF-8: write characters outside of ASCII as \\uXXXX."
+        ) from None
+    except KafkaConfigError as error:
+        raise KafkaConfigError(f"{file}: {error}.") from None
 
 
 def _without_prefix(options: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from kafka_spark_source.cli.connection import (
     SERVERS,
     context_in_use,
     contexts,
-    read_properties,
+    options_in,
 )
 from kafka_spark_source.cli.exit_codes import INCOMPLETE, SUCCESS, Run
 from kafka_spark_source.cli.output import Show, print_json, print_rows
@@ -56,7 +56,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _row(name: str, file: Path) -> dict[str, Any]:
     servers = error = None
     try:
-        servers = read_properties(file).get(SERVERS)
+        servers = options_in(file).get(SERVERS)
     except (KafkaError, OSError) as failure:
         error = str(failure)
     return {
@@ -73,7 +73,7 @@ def _show(arguments: argparse.Namespace) -> int:
     name = arguments.name or context_in_use()
     if name not in known:
         raise KafkaConfigError(_unknown(arguments.name, name, known))
-    options = _without_secrets(read_properties(known[name]))
+    options = _without_secrets(options_in(known[name]))
     if arguments.output == "json":
         print_json({"context": name, "file": str(known[name]), "options": options})
         return SUCCESS

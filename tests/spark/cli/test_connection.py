@@ -163,13 +163,19 @@ def test_properties_are_read_as_java_does(tmp_path: Path) -> None:
     file.write_text(
         "# a comment\n! another\n\n  a = 1 \nb:2\nc 3\nd=x=y\ne\\=f=4\ng=1,\\\n    2\nh=\n"
     )
-    expected = {"a": "1", "b": "2", "c": "3", "d": "x=y", "e=f": "4", "g": "1,2", "h": ""}
+    expected = {"a": "1 ", "b": "2", "c": "3", "d": "x=y", "e=f": "4", "g": "1,2", "h": ""}
     assert read_properties(file) == expected
 
 
 def test_an_error_shows_no_value(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
-    file.write_text("a=1\n=secret\n")
-    with pytest.raises(KafkaConfigError, match=r"Line 2 of .*is not KEY=VALUE") as error:
-        read_properties(file)
-    assert "secret" not in str(error.value)
+    for line, reason in {
+        "=secret": "has a value without a name",
+        "b=secret\\u12": "line 2 has no four hexadecimal digits",
+        "b=secret\\ud800": "'b' in .* has one half of a character",
+        "b=secret\xff": "is not UTF-8",
+    }.items():
+        file.write_text(f"a=1\n{line}\n", "latin-1")
+        with pytest.raises(KafkaConfigError, match=reason) as error:
+            options("--properties", str(file), "-b", "a:1")
+        assert "secret" not in str(error.value)

@@ -86,8 +86,8 @@ def test_a_broken_file_hides_no_other(home: Path, capsys: pytest.CaptureFixture[
     assert cli.main(["context", "list"]) == 5
     printed = capsys.readouterr()
     assert "a:1,b:2" in printed.out
-    assert "the context bad cannot be read: Line 1 of" in printed.err
-    assert f"the context latin cannot be read: {home / 'latin.properties'} is not UTF-8." in (
+    assert f"bad cannot be read: {home / 'bad.properties'} has a value without a" in printed.err
+    assert f"the context latin cannot be read: {home / 'latin.properties'} is not UTF-8" in (
         printed.err
     )
     assert "hunter2" not in printed.out + printed.err
