@@ -20,6 +20,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
+from tests.integration.addressed import Addressed
 from tests.integration.clients import connect, soon
 from tests.secret_check import guard
 
@@ -36,6 +37,10 @@ _STREAM_SECONDS = 180
 _numbers = itertools.count(1)
 
 
+def _name_of(number: int) -> str:
+    return f"topic-{number}"
+
+
 def run_stream(writer: DataStreamWriter) -> None:
     """Process what is there, in a query that ends by itself."""
     query = writer.trigger(availableNow=True).start()
@@ -43,6 +48,23 @@ def run_stream(writer: DataStreamWriter) -> None:
         assert query.awaitTermination(_STREAM_SECONDS), query.status
     finally:
         query.stop()
+
+
+@pytest.fixture(autouse=True)
+def _rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """At the end of each test with Spark and the shared broker its sources have no more records."""
+    if not {"spark", "make_topic", "kafka_cluster"} <= {*request.fixturenames}:
+        yield
+        return
+    kafka: KafkaCluster = request.getfixturevalue("kafka_cluster")
+    first = next(_numbers)
+    with pytest.MonkeyPatch.context() as patches:
+        addressed = Addressed(kafka.bootstrap_servers, patches)
+        yield
+        # Topics of other tests may have had records before.
+        own = {_name_of(number) for number in range(first, next(_numbers))}
+        misdirected = addressed.misdirected(own)
+    assert not misdirected, f"records that nobody addressed to the topics: {misdirected}"
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +112,7 @@ def make_topic(cluster: Cluster) -> MakeTopic:
     """Creates a topic that no other test uses: `make_topic(partitions=3, **configs)`."""
 
     def make(partitions: int = 1, **configs: str) -> str:
-        name = f"topic-{next(_numbers)}"
+        name = _name_of(next(_numbers))
         named = {key.replace("_", "."): value for key, value in configs.items()}
         create_topic(cluster, NewTopic(name, partitions, configs=named), soon())
         return name
