@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from kafka_protocol.arrow_io.topic import create_topic
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.change_data.lake import FORMATS
 from tests.witness import produce, values_of
@@ -23,11 +23,8 @@ def test_tables_are_refused_and_views_work(
     spark: SparkSession, kafka_cluster_factory: ClusterFactory
 ) -> None:
     servers = kafka_cluster_factory().bootstrap_servers
-    admin = AdminClient({"bootstrap.servers": servers})
-    for created in admin.create_topics(
-        [NewTopic(each, 1) for each in ("source", "target")]
-    ).values():
-        created.result(30)
+    for topic in ("source", "target"):
+        create_topic(topic, {"bootstrap.servers": servers})
     produce(servers, "source", ["a"])
     brokers = f"kafka.bootstrap.servers '{servers}'"
     spark.sql(f"CREATE TABLE t USING pykafka OPTIONS ({brokers}, topic 'source')")
