@@ -6,9 +6,11 @@ All requests may be sent again: to register a schema that is registered already 
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 from kafka_formats.errors import RegistryError
+from kafka_formats.registry.cache import MAX_CONFIGURATIONS
 from kafka_formats.registry.config import PREFIX, RegistryConfig
 from kafka_formats.registry.credentials import Credentials
 from kafka_formats.registry.refusals import Reply, refusal, unusable
@@ -16,11 +18,11 @@ from kafka_formats.registry.responses import Parse, parse_json
 from kafka_formats.registry.url_parts import redirect_target, without_query
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.clock import Deadline, backoff_after, sleep_ms
+from kafka_protocol.client.network.http_connections import HttpConnections
 from kafka_protocol.client.network.http_request import (
     HttpRequest,
     HttpResponse,
     ResponseTooLongError,
-    send,
 )
 from kafka_protocol.errors import AuthenticationError, KafkaConfigError, KafkaError, TlsError
 
@@ -37,6 +39,12 @@ _ACCEPT: Final = (
     "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
 )
 _CONTENT_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+
+
+@lru_cache(maxsize=MAX_CONFIGURATIONS)
+def connections_of(_config: RegistryConfig) -> HttpConnections:
+    """The connections of this process to the registry with a configuration."""
+    return HttpConnections()
 
 
 class Call(NamedTuple):
@@ -147,7 +155,8 @@ class Exchange:
         else:
             body = json.dumps(call.body).encode()
             request = HttpRequest("POST", url, headers | {"Content-Type": _CONTENT_TYPE}, body)
-        return send(request, self._config.tls, deadline, _MAX_BODY_BYTES)
+        connections = connections_of(self._config)
+        return connections.send(request, self._config.tls, deadline, _MAX_BODY_BYTES)
 
     def _redirected(self, call: Call, reply: Reply) -> str:
         location = reply.response.location

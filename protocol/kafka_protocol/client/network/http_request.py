@@ -1,7 +1,7 @@
 """One HTTP request over our own transports, for token endpoints and schema registries.
 
-One deadline for all of it; each request has its own connection. `http.client` parses the response.
-Redirects are not followed: the request holds credentials.
+One deadline for all of it; each request of `send` has its own connection. `http.client` parses the
+response. Redirects are not followed: the request holds credentials.
 """
 
 from __future__ import annotations
@@ -75,23 +75,53 @@ def send(
         ProtocolError: The response is not HTTP.
         ResponseTooLongError: The body is longer than `max_body_bytes`.
     """
-    parts = urlsplit(request.url)
-    protocol, port = _PROTOCOLS[parts.scheme]
-    address = Address(parts.hostname or "", parts.port or port)
-    transport = connect(address, replace(security, protocol=protocol), deadline)
+    transport = connect_to(request.url, security, deadline)
     try:
-        with waiting_for(f"{address} (HTTP)"):
-            transport.write([_encoded(request)], deadline)
-            return _read_response(transport, address, deadline, max_body_bytes)
+        response, _ = exchange(transport, request, deadline, max_body_bytes, connection="close")
+        return response
     finally:
         transport.close()
 
 
-def _encoded(request: HttpRequest) -> bytes:
+def address_of(url: str) -> Address:
+    """The server of a URL."""
+    parts = urlsplit(url)
+    return Address(parts.hostname or "", parts.port or _PROTOCOLS[parts.scheme][1])
+
+
+def connect_to(url: str, security: SecurityOptions, deadline: Deadline) -> Stream:
+    """Connect to the server of a URL; raises as `send`."""
+    protocol, _ = _PROTOCOLS[urlsplit(url).scheme]
+    return connect(address_of(url), replace(security, protocol=protocol), deadline)
+
+
+def exchange(
+    transport: Stream,
+    request: HttpRequest,
+    deadline: Deadline,
+    max_body_bytes: int,
+    connection: str,
+) -> tuple[HttpResponse, bool]:
+    """Send a request and read the response; and whether the connection can take another one.
+
+    Args:
+        transport: A connection to the server.
+        request: The request.
+        deadline: When the response must have been read.
+        max_body_bytes: The longest body of a response to accept.
+        connection: The header of this name: `close` or `keep-alive`.
+    """
+    address = address_of(request.url)
+    with waiting_for(f"{address} (HTTP)"):
+        transport.write([_encoded(request, connection)], deadline)
+        return _read(transport, address, deadline, max_body_bytes)
+
+
+def _encoded(request: HttpRequest, connection: str) -> bytes:
     parts, body = urlsplit(request.url), request.body
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     length = {} if body is None else {"Content-Length": str(len(body))}
-    lines = {"Host": parts.netloc, "Connection": "close", **length, **request.headers}
+    lines = {"Host": parts.netloc, "Connection": connection, **length, **request.headers}
     head = [f"{request.method} {target} HTTP/1.1", *(f"{n}: {value}" for n, value in lines.items())]
     if not all(map(str.isprintable, head)):
         raise ProtocolError(
@@ -104,12 +134,20 @@ def _encoded(request: HttpRequest) -> bytes:
 def _read_response(
     transport: Stream, address: Address, deadline: Deadline, max_body_bytes: int
 ) -> HttpResponse:
+    return _read(transport, address, deadline, max_body_bytes)[0]
+
+
+def _read(
+    transport: Stream, address: Address, deadline: Deadline, max_body_bytes: int
+) -> tuple[HttpResponse, bool]:
+    """The response, and whether it was read to its end and the connection stays open."""
     stream = _Stream(transport, deadline, max_body_bytes + _MAX_HEAD_BYTES)
     # The only method that it calls on a socket is `makefile`.
     response = http.client.HTTPResponse(cast(socket.socket, stream), method="GET")
     try:
         response.begin()
         body = response.read(max_body_bytes + 1)
+        is_open = response.isclosed() and not response.will_close and stream.is_empty
     except (http.client.HTTPException, ValueError) as error:
         kind = type(error).__name__
         raise ProtocolError(f"{address}: the response is not HTTP: {kind}") from error
@@ -120,7 +158,7 @@ def _read_response(
     if response.length:  # the bytes of Content-Length that were not received
         raise ClosedByPeerError(f"{address} closed the connection in the middle of its response")
     content_type, location = (response.getheader(n, "") for n in ("Content-Type", "Location"))
-    return HttpResponse(response.status, body, content_type, location)
+    return HttpResponse(response.status, body, content_type, location), is_open
 
 
 class _Stream(io.RawIOBase):
@@ -134,8 +172,16 @@ class _Stream(io.RawIOBase):
         self._rest = b""
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return the file that `http.client` reads from."""
-        return io.BufferedReader(self)
+        """Return the file that `http.client` reads from.
+
+        It takes no byte more than is asked of it, so that `is_empty` tells of them.
+        """
+        return io.BufferedReader(self, 1)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all bytes that came were read."""
+        return not self._rest
 
     def readable(self) -> bool:
         """Always."""
