@@ -61,6 +61,10 @@ class UnknownPathError(RegistryError):
     """A 404 without a reason of the registry: there may be no registry at the path."""
 
 
+class ForbiddenError(RegistryError):
+    """The registry forbids a request that it knows: a 403 or a 405."""
+
+
 class PayloadError(FormatError):
     """A payload does not fit its schema.
 

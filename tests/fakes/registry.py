@@ -42,18 +42,34 @@ class FakeRegistry:
         return [each.path for each in self.received]
 
 
-def subjects(**versions: list[dict[str, Any]]) -> Callable[[Received], Reply]:
+def subjects(
+    tells_places: bool = True, /, **versions: list[dict[str, Any]]
+) -> Callable[[Received], Reply]:
     """The responses of a registry with these schemas, by subject; `__` stands for a hyphen.
 
-    Each version is the body of a response: schema, id, schemaType, references.
+    Each version is the body of a response: schema, id, schemaType, references. An old registry
+    does not tell the places of a schema.
     """
     known = {name.replace("__", "-"): found for name, found in versions.items()}
     by_id = {each["id"]: each for found in known.values() for each in found}
+
+    def places_of(schema_id: int) -> Reply:
+        if not tells_places:
+            return Reply(404, {"error_code": 404, "message": "HTTP 404 Not Found"})
+        places = [
+            {"subject": subject, "version": number}
+            for subject, listed in known.items()
+            for number, each in enumerate(listed, 1)
+            if each["id"] == schema_id
+        ]
+        return Reply(values=places)
 
     def respond(request: Received) -> Reply:
         parts = request.path.partition("?")[0].strip("/").split("/")
         if parts[:2] == ["schemas", "ids"]:
             found = by_id.get(int(parts[2]))
+            if parts[3:] and (found or not tells_places):
+                return places_of(int(parts[2]))
             return Reply(values=found) if found else Reply(404, {"error_code": 40403})
         found_versions = known.get(parts[1])
         if found_versions is None:

@@ -122,7 +122,7 @@ class PayloadCursor:
             raise PayloadError("", f"an enum of {len(plan.symbols)} symbols has number {number}")
         symbol = plan.symbols[number]
         if symbol is None:
-            raise PayloadError("", f"symbol {number} of an enum is unknown to the reader")
+            raise PayloadError("", f"the symbol {plan.written[number]} is unknown to the reader")
         return symbol
 
     def decimal(self, plan: Decimal) -> decimal.Decimal:
@@ -183,7 +183,7 @@ class PayloadCursor:
             raise PayloadError("", f"a union of {len(plan.branches)} types has number {number}")
         branch = plan.branches[number]
         if branch is None:
-            raise PayloadError("", f"type {number} of a union is unknown to the reader")
+            raise PayloadError("", f"the type {plan.names[number]} is unknown to the reader")
         return branch
 
     def member(self, plan: Member) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from kafka_formats.avro.connect import semantics_of
 from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encoder import AvroEncoder
+from kafka_formats.avro.losses import losses
 from kafka_formats.avro.nulls import AvroNulls
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import parsed
@@ -19,6 +20,7 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.payload.type_changes import Loss
 from kafka_formats.schema_ids.frames import SchemaId
 
 # Arrow has 64 for a batch.
@@ -51,6 +53,12 @@ class AvroFormat(PayloadFormat):
     ) -> AvroDecoders:
         """With the schema as that of the reader."""
         return AvroDecoders(schema, wanted, schema_by_id)
+
+    def losses(
+        self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
+    ) -> Iterator[Loss]:
+        """Those of all values that the writer's schema allows."""
+        return losses(parsed(written), project(parsed(schema), wanted))
 
     @staticmethod
     def semantics_of(schema: SchemaText) -> Semantics:

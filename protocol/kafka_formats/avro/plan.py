@@ -53,10 +53,14 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """The number of a symbol; None for one that the reader does not know."""
+    """The number of a symbol; None for one that the reader does not know.
+
+    `written` are the symbols of the writer, for errors.
+    """
 
     type: pa.DataType
     symbols: Sequence[str | None]
+    written: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +121,14 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The number of a branch, and its value; None for a branch that the reader has no place for."""
+    """The number of a branch, and its value; None for a branch that the reader has no place for.
+
+    `names` are those of the branches, for errors.
+    """
 
     type: pa.DataType
     branches: Sequence[Plan | None]
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

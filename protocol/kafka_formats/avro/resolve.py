@@ -72,6 +72,36 @@ def resolve(writer: Schema, reader: Schema) -> Plan:
     return _required(writer, reader, "")
 
 
+def fits(writer: Schema, reader: Schema, path: str) -> bool:
+    """Whether some values of a writer's schema can be read as a reader's."""
+    return why_unfit(writer, reader, path) is None
+
+
+def why_unfit(writer: Schema, reader: Schema, path: str) -> str | None:
+    """Why no value of a writer's schema can be read as a reader's; None if some can."""
+    try:
+        plan = _resolve(writer, reader, path)
+    except SchemaError as error:
+        return str(error)
+    return None if plan is not None else str(_mismatch(writer, reader, path))
+
+
+def places_of(writer: Record, reader: Record) -> list[int | None] | None:
+    """The place in the reader's record of each field of the writer's, None for one that it lacks.
+
+    None if the records have other names.
+    """
+    if not _is_same_name(writer, reader):
+        return None
+    aliases = {name: at for at, each in enumerate(reader.fields) for name in each.aliases}
+    known = aliases | {each.name: at for at, each in enumerate(reader.fields)}
+    places: list[int | None] = []
+    for field in writer.fields:
+        place = known.get(field.name)
+        places.append(None if place in places else place)
+    return places
+
+
 def _required(writer: Schema, reader: Schema, path: str) -> Plan:
     plan = _resolve(writer, reader, path)
     if plan is None:
@@ -161,7 +191,7 @@ def _enum(writer: Enum, reader: Enum, _path: str) -> Plan | None:
         return None
     known = set(reader.symbols)
     symbols = [each if each in known else reader.default for each in writer.symbols]
-    return Symbol(arrow_type(reader), symbols)
+    return Symbol(arrow_type(reader), symbols, writer.symbols)
 
 
 def _array(writer: Array, reader: Array, path: str) -> Plan:
@@ -186,16 +216,14 @@ def _items(to: pa.DataType, item: Plan, *, is_within: bool) -> Items:
 
 
 def _record(writer: Record, reader: Record, path: str) -> Plan | None:
-    if not _is_same_name(writer, reader):
+    places = places_of(writer, reader)
+    if places is None:
         return None
-    aliases = {name: at for at, each in enumerate(reader.fields) for name in each.aliases}
-    places = aliases | {each.name: at for at, each in enumerate(reader.fields)}
     steps = []
     left = dict(enumerate(reader.fields))
-    for field in writer.fields:
-        place = places.get(field.name)
+    for field, place in zip(writer.fields, places, strict=True):
         inner = path_of(path, field.name)
-        if place is None or place not in left:
+        if place is None:
             steps.append(
                 Step(
                     field.name,
@@ -307,7 +335,7 @@ def _of_branches(writer: Union, reader: Schema, path: str) -> Plan | None:
     branches = [_branch(branch, reader, path) for branch in writer.branches]
     if all(branch is None for branch in branches):
         return None
-    return Choice(arrow_type(reader), branches)
+    return Choice(arrow_type(reader), branches, [_shown(each) for each in writer.branches])
 
 
 def _branch(writer: Schema, reader: Schema, path: str) -> Plan | None:

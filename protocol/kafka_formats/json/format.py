@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.encoder import JsonEncoder
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.payload.type_changes import Loss, changed_types, part_in
 from kafka_formats.schema_ids.frames import SchemaId
 
 
@@ -42,6 +43,12 @@ class JsonFormat(PayloadFormat):
     ) -> JsonDecoders:
         """One decoder for payloads of all schemas."""
         return JsonDecoders(wanted)
+
+    def losses(
+        self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
+    ) -> Iterator[Loss]:
+        """Those of the types; each of them may be null."""
+        return changed_types(self.type_of(written), part_in(self.type_of(schema), wanted))
 
     def encoder(self, schema: SchemaText) -> JsonEncoder:
         """It checks values by the schema, and writes them as `to_json` does."""

@@ -6,7 +6,7 @@ Values only. Whatever is pickled with tasks is a decoder or an encoder, not the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
+from kafka_formats.payload.type_changes import Loss
 from kafka_formats.schema_ids.frames import SchemaId
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -106,6 +107,18 @@ class PayloadFormat(ABC):
             wanted: The type to read as: all of the schema, or a part.
             schema_by_id: Finds the others. None where payloads have no frames, and all have
                 `schema`.
+        """
+
+    @abstractmethod
+    def losses(
+        self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
+    ) -> Iterator[Loss]:
+        """The values of a schema that are not read as they were written.
+
+        Args:
+            written: The schema of payloads.
+            schema: The schema to read as.
+            wanted: The type to read as: all of `schema`, or a part. Other parts do not count.
         """
 
     @abstractmethod

@@ -6,13 +6,14 @@ The libraries are an extra, and are imported when the format is used.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.format import DecoderOf, PayloadEncoder, PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
+from kafka_formats.payload.type_changes import Loss
 
 
 def _require() -> None:
@@ -58,6 +59,18 @@ class ProtobufFormat(PayloadFormat):
         from kafka_formats.protobuf.decoder import decoders_of
 
         return decoders_of(schema, wanted, schema_by_id)
+
+    def losses(
+        self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
+    ) -> Iterator[Loss]:
+        """Those of fields with the numbers of the wanted ones."""
+        _require()
+        from kafka_formats.protobuf.descriptors import message_in
+        from kafka_formats.protobuf.losses import losses
+        from kafka_formats.protobuf.plan import plan_for
+
+        message = message_in(schema)
+        return losses(message_in(written), message, plan_for(message, wanted))
 
     def encoder(self, schema: SchemaText) -> PayloadEncoder:
         """With the message that is named, or the first one."""

@@ -287,7 +287,9 @@ class DebeziumQuery:
         if not schemas.are_known:
             return ColumnFormat(payload.framing, wanted.type, documents)
         known = only_schema(payload, schemas.latest)
-        return self._query.format_with(payload, known, wanted.type, lambda _: documents)
+        # Documents are read whole, as their fields have names.
+        part = _type_in(payload, known.schema).type
+        return self._query.format_with(payload, known, wanted.type, lambda _: documents, part)
 
     def _with_schemas(self, payload: PayloadOptions, wanted: Wanted) -> ColumnFormat:
         format_ = FORMATS[payload.format]
@@ -310,7 +312,8 @@ class DebeziumQuery:
                 None if schema_by_id is None else _Written(schema_by_id, type(format_)),
             )
 
-        return self._query.format_with(payload, known, wanted.type, decoders)
+        part = payload_type_in(schema)
+        return self._query.format_with(payload, known, wanted.type, decoders, part)
 
     def _documents(self, payload: PayloadOptions, wanted: Wanted) -> DocumentDecoders:
         given = None if self._is_row(payload) else self._given(payload)

@@ -119,6 +119,7 @@ class QueryFormats:
         known: KnownSchema,
         to: pa.DataType,
         decoders: Callable[[SchemaById | None], DecoderOf],
+        part: pa.DataType | None = None,
     ) -> ColumnFormat:
         """How to decode a column to a type.
 
@@ -128,6 +129,7 @@ class QueryFormats:
             to: The type of the values.
             decoders: Makes the decoders of payloads of several schemas. It gets what finds the
                 schemas that payloads were written with; None if they need not be found.
+            part: The part of the schema that is read, if `to` is made of it.
         """
         format_ = FORMATS[payload.format]
         schemas = self._schemas[payload.column]
@@ -140,7 +142,8 @@ class QueryFormats:
         decoder_of = decoders(schema_by_id if format_.needs_written_schema else None)
         if not stops or schema_by_id is None:
             return ColumnFormat(payload.framing, to, decoder_of)
-        evolution = _evolution(payload, known, schemas.latest, schema_by_id)
+        wanted = to if part is None else part
+        evolution = _evolution(payload, known, schemas.latest, wanted, schema_by_id)
         return ColumnFormat(payload.framing, to, decoder_of, evolution.refusal)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
@@ -208,6 +211,7 @@ def _evolution(
     payload: PayloadOptions,
     known: KnownSchema,
     latest: Sequence[KnownSchema],
+    wanted: pa.DataType,
     schema_by_id: SchemasById,
 ) -> Evolution:
     """How the schemas of payloads are compared with that of the query."""
@@ -219,7 +223,7 @@ def _evolution(
             f"Option '{column}.schema.evolution' needs a schema that can be read whole: {error}"
         ) from error
     versions = {each.subject: each.version for each in [*latest, known]}
-    return Evolution(payload.column, read_as, versions, schema_by_id, payload.message)
+    return Evolution(payload.column, known.schema, read_as, wanted, versions, schema_by_id)
 
 
 def _schema_to_read(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import uuid
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 from kafka_formats.errors import (
+    ForbiddenError,
     NotFoundError,
     RefusedRequestError,
     RegistryError,
@@ -24,6 +26,7 @@ from kafka_formats.registry.responses import (
     VersionBody,
     read_compatibility,
     read_id,
+    read_places,
     read_schema,
     read_types,
     read_version,
@@ -32,6 +35,7 @@ from kafka_formats.registry.responses import (
 from kafka_formats.registry.schemas import (
     Metadata,
     NewSchema,
+    Place,
     Reference,
     RegisteredSchema,
     SubjectVersion,
@@ -67,7 +71,11 @@ class RegistryClient:
         """A version of a subject, which may be the newest one."""
         about = f"subject {subject!r}, version {version}"
         path = f"/subjects/{_quoted(subject)}/versions/{version}"
-        return self._chosen(self._exchange.response_to(Call(about, path), read_version), about)
+
+        def ask() -> SubjectVersion:
+            return self._chosen(self._exchange.response_to(Call(about, path), read_version), about)
+
+        return ask() if version == "latest" else self._cache.of_version(subject, version, ask)
 
     def version_with_metadata(self, subject: str, metadata: Metadata) -> SubjectVersion:
         """The newest version of a subject with these properties in its metadata (Confluent's)."""
@@ -83,6 +91,23 @@ class RegistryClient:
         """The versions of a subject that are not deleted."""
         path = f"/subjects/{_quoted(subject)}/versions"
         return self._exchange.response_to(Call(f"subject {subject!r}", path), read_versions)
+
+    def places(self, schema_id: int | uuid.UUID) -> Sequence[Place] | None:
+        """The versions of subjects that a schema is; None if the registry does not tell it.
+
+        Registries tell it for ids, not for GUIDs: Confluent's from 5.5 on, and Apicurio.
+        """
+        if isinstance(schema_id, uuid.UUID):
+            return None
+        call = Call(
+            f"versions with the schema id {schema_id}", f"/schemas/ids/{schema_id}/versions"
+        )
+        try:
+            return self._exchange.response_to(call, read_places)
+        except NotFoundError:
+            return []
+        except (ForbiddenError, UnknownPathError):
+            return None
 
     def look_up(
         self, subject: str, schema: NewSchema, *, normalize: bool = False

@@ -113,6 +113,10 @@ class GlueClient:
             given["NextToken"] = page["NextToken"]
         raise RegistryError(f"{about}: AWS Glue lists more than {_MAX_PAGES * _PAGE}")
 
+    def places(self, schema_id: int | uuid.UUID) -> None:  # noqa: ARG002
+        """None: the name of the schema is not asked for."""
+        return
+
     def _version_of(self, guid: uuid.UUID) -> RegisteredSchema:
         about = f"schema version {guid}"
         said = self._call(about, "get_schema_version", SchemaVersionId=str(guid))

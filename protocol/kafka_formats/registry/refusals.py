@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from kafka_formats.errors import (
+    ForbiddenError,
     NotFoundError,
     RefusedRequestError,
     RegistryError,
@@ -77,6 +78,8 @@ def refusal(about: str, reply: Reply, hide: Callable[[str], str]) -> RegistryErr
     kind = RefusedRequestError if status in (400, 422) else RegistryError
     if status == 404:
         kind = NotFoundError if code in _NOT_FOUND_CODES else UnknownPathError
+    elif status in (403, 405):
+        kind = ForbiddenError
     return kind(f"{about}: {reply.described(hide)}; {advice}")
 
 

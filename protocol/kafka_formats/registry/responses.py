@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from kafka_formats.registry.schemas import Reference
+from kafka_formats.registry.schemas import Place, Reference
 from kafka_protocol.auth.mechanism import shown
 
 T = TypeVar("T")
@@ -96,6 +96,16 @@ def read_versions(value: Any) -> list[int]:
     if not isinstance(value, list):
         raise ValueError("it is not a list")  # noqa: TRY004  one type for all reasons
     return [_number(each, "version", 1) for each in value]
+
+
+def read_places(value: Any) -> list[Place]:
+    """The versions in the response to a request for those of a schema's id."""
+    if not isinstance(value, list):
+        raise ValueError("it is not a list")  # noqa: TRY004  one type for all reasons
+    listed = [_object(each) for each in value]
+    return [
+        Place(_text(each, "subject"), _number(each.get("version"), "version", 1)) for each in listed
+    ]
 
 
 def read_compatibility(value: Any) -> list[str]:

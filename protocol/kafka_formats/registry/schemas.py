@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["AVRO", "PROTOBUF", "JSON"]
 # Names and values of properties.
@@ -60,6 +60,13 @@ class SubjectVersion:
     schema: RegisteredSchema
 
 
+class Place(NamedTuple):
+    """Where a schema is: a version of a subject."""
+
+    subject: str
+    version: int
+
+
 class SchemaSource(Protocol):
     """The requests of reads to a registry. All raise RegistryError, and NotFoundError of it."""
 
@@ -77,3 +84,6 @@ class SchemaSource(Protocol):
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a subject that can be used."""
+
+    def places(self, schema_id: int | uuid.UUID) -> Sequence[Place] | None:
+        """The versions of subjects that a schema is; None if the registry does not tell it."""

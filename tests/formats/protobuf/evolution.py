@@ -108,6 +108,34 @@ def random_schema(rng: random.Random) -> Schema:
     return Schema(syntax, messages, enums, is_enum_closed=closed)
 
 
+def random_older(rng: random.Random, writer: Schema) -> Schema:
+    """A schema to read the writer's payloads with, which differs in one thing, or in few."""
+    reader = random_reader(rng, writer)
+    changes = rng.choice([0.05, 0.2])
+    is_other = [rng.random() < changes for _ in range(3)]
+    messages = []
+    for fields, others in zip(writer.messages, reader.messages, strict=True):
+        by_number = {each.number: each for each in others}
+        chosen = [
+            by_number.pop(each.number, None) if rng.random() < changes else each for each in fields
+        ]
+        kept = tuple(each for each in chosen if each is not None)
+        messages.append(kept or fields)
+    older = replace(writer, messages=tuple(messages))
+    if is_other[0]:
+        pairs = zip(writer.enums, reader.enums, strict=True)
+        kept_numbers = [tuple(each for each in new if each in old) for new, old in pairs]
+        older = replace(older, enums=tuple(kept_numbers))
+    # A closed enum of the writer stays closed: random payloads have numbers that it does not have.
+    if is_other[1]:
+        older = replace(older, is_enum_closed=writer.is_enum_closed or reader.is_enum_closed)
+    is_other[2] = is_other[2] and not writer.is_enum_closed
+    syntax = reader.syntax if is_other[2] else writer.syntax
+    allowed = tuple(tuple(_allowed(each, syntax) for each in fields) for fields in older.messages)
+    closed = syntax == "proto2" or (syntax.isdigit() and older.is_enum_closed)
+    return replace(older, syntax=syntax, messages=allowed, is_enum_closed=closed)
+
+
 def random_reader(rng: random.Random, writer: Schema) -> Schema:
     """A schema to read the writer's payloads with."""
     syntax = writer.syntax if rng.random() < 0.6 else rng.choice(SYNTAXES)
@@ -289,10 +317,12 @@ _DEFAULTS: Final = {F.TYPE_BOOL: "true", F.TYPE_FLOAT: "1.5", F.TYPE_DOUBLE: "in
 # --- Payloads ------------------------------------------------------------------------------------
 
 
-def random_payload(rng: random.Random, schema: Schema) -> list[bytes]:
+def random_payload(
+    rng: random.Random, schema: Schema, *, may_be_damaged: bool = True
+) -> list[bytes]:
     """The fields of a payload, each with its tag; some payloads are damaged."""
     pieces = _pieces(rng, schema, 0)
-    if rng.random() < 0.06 and pieces:
+    if may_be_damaged and rng.random() < 0.06 and pieces:
         place = rng.randrange(len(pieces))
         pieces[place] = _damaged(rng, pieces[place])
     return pieces

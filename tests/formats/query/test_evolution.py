@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from kafka_formats.errors import ITEMS, VALUES, RegistryError, SchemaEvolvedError, path_of
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SchemaEvolution
-from kafka_formats.query.evolution import changed_types, new_fields
+from kafka_formats.payload.type_changes import changed_types, new_fields
+from kafka_formats.query.formats import FORMATS as QUERY_FORMATS
 from kafka_formats.query.read import QueryFormats
 from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_protocol.columnar.schema import HEADERS_TYPE
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Reply, registry, subjects
 from tests.formats.avro.payloads import varint, with_length
@@ -61,7 +63,10 @@ FORMATS = {"AVRO": Format.AVRO, "JSON": Format.JSON, "PROTOBUF": Format.PROTOBUF
 
 @contextmanager
 def running(
-    *schemas: str, kind: str = "AVRO", mode: Mode = Mode.FAILFAST
+    *schemas: str,
+    kind: str = "AVRO",
+    mode: Mode = Mode.FAILFAST,
+    columns: pa.DataType | None = None,
 ) -> Iterator[tuple[FakeRegistry, Subject, RecordDecoder]]:
     """A query that was planned with these versions, which have the ids from 1 on."""
     subject = Subject(kind, [])
@@ -75,7 +80,8 @@ def running(
         )
         options = FormatOptions((payload,), mode, {"url": fake.url, "max.retries": "0"})
         query = QueryFormats(options, ["orders"])
-        decoder = query.decoder(pa.schema(list(query.columns().items())))
+        columns = query.columns()["value"] if columns is None else columns
+        decoder = query.decoder(pa.schema({"value": columns}))
         yield fake, subject, pickle.loads(pickle.dumps(decoder))
 
 
@@ -83,16 +89,16 @@ def framed(schema_id: int, payload: bytes) -> bytes:
     return b"\x00" + schema_id.to_bytes(4, "big") + payload
 
 
-def records(payloads: Sequence[bytes | None], decoder: RecordDecoder) -> pa.RecordBatch:
+def records(
+    payloads: Sequence[bytes | None], decoder: RecordDecoder, headers: Json = None
+) -> pa.RecordBatch:
     count = len(payloads)
     columns: dict[str, pa.Array] = {
         "value": pa.array(payloads, pa.binary()),
         "topic": pa.array(["orders"] * count),
         "partition": pa.array([3] * count, pa.int32()),
         "offset": pa.array(range(40, 40 + count), pa.int64()),
-        "headers": pa.nulls(
-            count, pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-        ),
+        "headers": pa.array([headers] * count, HEADERS_TYPE),
     }
     names = decoder.source_columns
     return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
@@ -103,9 +109,9 @@ def read(decoder: RecordDecoder, *payloads: bytes | None) -> list[Json]:
     return [row for batch in batches for row in batch.column("value").to_pylist()]
 
 
-def refused(decoder: RecordDecoder, *payloads: bytes | None) -> str:
+def refused(decoder: RecordDecoder, *payloads: bytes | None, headers: Json = None) -> str:
     with pytest.raises(SchemaEvolvedError) as raised:
-        read(decoder, *payloads)
+        list(decoder.decode([records(payloads, decoder, headers)]))
     return str(raised.value)
 
 
@@ -149,7 +155,7 @@ def test_an_older_version_with_a_field_that_is_gone_is_read() -> None:
         noted = framed(1, varint(6) + varint(0))
         assert read(decoder, noted, framed(2, varint(5))) == [{"id": 6}, {"id": 5}]
         assert read(decoder, noted) == [{"id": 6}]
-        assert fake.paths[before:].count("/subjects/orders-value/versions") == 2, fake.paths
+        assert fake.paths[before:] == ["/schemas/ids/1/versions"] * 2
 
 
 def test_a_version_that_brings_an_old_schema_back_stops_the_query() -> None:
@@ -221,6 +227,133 @@ def test_a_registry_that_is_away_fails_the_task() -> None:
             read(decoder, framed(2, varint(6) + varint(0)))
 
 
+def field(kind: Json) -> str:
+    return json.dumps({"type": "record", "name": "Order", "fields": [{"name": "x", "type": kind}]})
+
+
+def decimal(precision: int, scale: int = 2) -> Json:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+def enum(*symbols: str, **more: str) -> Json:
+    return {"type": "enum", "name": "Color", "symbols": symbols, **more}
+
+
+LISTED = {"type": "array", "items": ["null", "int"]}
+WRITTEN_X: Sequence[tuple[Json, Json, str]] = [
+    (enum("RED"), enum("RED", "GREEN"), "value.x has the new symbol GREEN"),
+    # The default would stand for both.
+    (enum("RED", default="RED"), enum("A", "RED", "B"), "value.x has the new symbols A, B"),
+    (decimal(4), decimal(12), "value.x is decimal(12, 2), not decimal(4, 2)"),
+    (decimal(12), decimal(12, 3), "value.x is decimal(12, 3), not decimal(12, 2)"),
+    ("int", ["null", "int"], "value.x may be null"),
+    (["null", "string"], ["null", "string", "int"], "value.x may be int, which its union did"),
+    ("double", "long", "value.x has the type bigint, not double"),
+    ("float", "int", "value.x has the type int, not float"),
+    ("string", "bytes", "value.x has the type binary, not string"),
+    ("int", "long", "value.x has the type bigint, not int"),
+    ("int", {"type": "int", "logicalType": "date"}, "value.x has the type date, not int"),
+    ({"type": "array", "items": "int"}, LISTED, "value.x[] may be null"),
+    ({"type": "map", "values": enum("A")}, {"type": "map", "values": enum("B")}, "value.x{} has"),
+    (
+        ["null", ITEM],
+        ["null", ITEM | {"name": "Other"}],
+        "value.x may be Other, which its union did not have",
+    ),
+]
+
+
+@pytest.mark.parametrize(("read_as", "written", "reason"), WRITTEN_X)
+@pytest.mark.parametrize("mode", Mode)
+def test_values_that_the_columns_cannot_hold(
+    read_as: Json, written: Json, reason: str, mode: Mode
+) -> None:
+    """Whatever the payload is, and whatever the mode does with broken ones."""
+    with running(field(read_as), mode=mode) as (_, subject, decoder):
+        subject.add(field(written), 2)
+        message = refused(decoder, framed(2, b"\x02"))
+        assert message.startswith(
+            f"[{INCOMPATIBLE}] The value of orders-3 at offset 40 has version"
+        )
+        assert f"cannot be read into the query's columns: {reason}" in message
+        # Started again, the query reads as the new version: nothing stops it.
+        with running(field(read_as), field(written), mode=mode) as (_, _, again):
+            for batch in again.decode([records([None], again)]):
+                assert batch.num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("read_as", "written"),
+    [
+        ("long", "int"),
+        ("double", "int"),
+        ("double", "float"),
+        ("bytes", "string"),
+        (["null", "int"], "int"),
+        (enum("RED", "GREEN"), enum("GREEN")),
+        (decimal(12, 3), decimal(4)),
+        (["null", "string", "int"], ["int", "null"]),
+    ],
+)
+def test_values_that_the_columns_can_hold_stop_nothing(read_as: Json, written: Json) -> None:
+    with running(field(read_as), mode=Mode.PERMISSIVE) as (_, subject, decoder):
+        subject.add(field(written), 2)
+        read(decoder, framed(2, b"\x00\x00"))
+
+
+def test_a_field_that_is_not_wanted_may_change() -> None:
+    old, new = avro(("id", "long"), ("x", "int")), avro(("id", "long"), ("x", "string"))
+    with running(old, columns=pa.struct([("id", pa.int64())])) as (_, subject, decoder):
+        subject.add(new, 2)
+        assert read(decoder, framed(2, varint(6) + with_length(b"a"))) == [{"id": 6}]
+
+
+def test_a_newer_version_of_another_format() -> None:
+    with running(ID, mode=Mode.DROPMALFORMED) as (_, subject, decoder):
+        subject.kind = "JSON"
+        subject.add("{}", 2)
+        assert "schema id 2 is of the kind JSON, not AVRO" in refused(decoder, framed(2, b"{}"))
+
+
+@pytest.mark.parametrize("tells_places", [True, False])
+def test_a_version_far_behind_the_latest(*, tells_places: bool) -> None:
+    """However many versions are between that of the query, the payload's and the latest."""
+    with running(ID) as (fake, subject, decoder):
+        for number in range(2, 303):
+            subject.add(avro(("id", "long"), (f"note{number}", TEXT)), number)
+        fake.respond = subjects(tells_places, orders__value=subject.versions)
+        payload = framed(2, varint(6) + varint(0))
+        before = len(fake.paths)
+        assert "has version 2 of the subject" in refused(decoder, payload)
+        if tells_places:
+            assert fake.paths[before:] == ["/schemas/ids/2/versions", "/schemas/ids/2"]
+        # Versions are asked for once by a process.
+        before = len(fake.paths)
+        assert "has version 2 of the subject" in refused(decoder, payload)
+        assert len(fake.paths) - before <= 2
+
+
+@pytest.mark.parametrize("tells_places", [True, False])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_nothing_of_a_schema_of_others_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, kind: str, *, tells_places: bool
+) -> None:
+    """Records may have any id of the registry, of schemas that anybody registers."""
+    own = {"AVRO": ID, "JSON": of_json(id="integer"), "PROTOBUF": PROTO_ID}[kind]
+    with running(own, kind=kind, mode=Mode.PERMISSIVE) as (fake, subject, decoder):
+        other = [{"id": 9, "schema": own + " ", "schemaType": kind}]
+        fake.respond = subjects(tells_places, orders__value=subject.versions, other=other)
+
+        def compiles(*_: Any) -> None:
+            pytest.fail("a schema of another subject is compiled")
+
+        format_ = type(QUERY_FORMATS[FORMATS[kind]])
+        for name in ("type_of", "losses", "check_part"):
+            monkeypatch.setattr(format_, name, compiles)
+        monkeypatch.setattr("kafka_formats.protobuf.descriptors.compiled", compiles)
+        read(decoder, framed(9, b"\x00\x08\x05"))
+
+
 def of_json(**types: str) -> str:
     listed = {name: {"type": kind} for name, kind in types.items()}
     return json.dumps({"type": "object", "properties": listed})
@@ -243,6 +376,59 @@ def test_protobuf() -> None:
         subject.add(start + "string note = 2; }", 2)
         assert read(decoder, framed(1, b"\x00\x08\x05")) == [{"id": 5}]
         assert "lack: value.note string." in refused(decoder, framed(2, b"\x00\x08\x05"))
+        in_header = [{"key": "__value_schema_id", "value": framed(2, b"\0")}]
+        assert "lack: value.note string." in refused(decoder, b"\x08\x05", headers=in_header)
+
+
+PROTO_ID = 'syntax = "proto3"; message Order { int64 id = 1; }'
+DECIMAL = """confluent.type.Decimal x = 1 [
+    (confluent.field_meta).params = { key: "precision" value: "%d" },
+    (confluent.field_meta).params = { key: "scale" value: "2" }];"""
+
+
+@pytest.mark.parametrize(
+    ("read_as", "written", "reason"),
+    [
+        ("int32 x = 1;", "int64 x = 1;", "value.x has the type bigint, not int"),
+        ("int32 x = 1;", "sint32 x = 1;", "value.x has another type of Protobuf"),
+        ("int32 x = 1;", "optional int32 x = 1;", "value.x may be absent, and would be read as"),
+        ("optional int32 x = 1;", "int32 x = 1;", "value.x is not written if it is its default"),
+        ("int32 x = 1;", "repeated int32 x = 1;", "value.x is repeated, not one value"),
+        ("int32 x = 1;", "int32 x = 2;", "value.x has the number 2, not 1"),
+        ("int32 x = 1; int32 y = 2;", "int32 x = 2; int32 y = 1;", "value.x has the number 2"),
+        ("E x = 1; enum E { A = 0; }", "E x = 1; enum E { A = 0; B = 1; }", "new symbol B"),
+        (
+            "E x = 1; enum E { A = 0; }",
+            "E x = 1; enum E { B = 0; }",
+            "value.x has the new symbol B",
+        ),
+        ("map<string, int32> x = 1;", "map<string, int64> x = 1;", "value.x{} has the type bigint"),
+        (
+            "oneof o { int32 x = 1; int32 y = 2; }",
+            "int32 x = 1; int32 y = 2;",
+            "value.x is not wri",
+        ),
+    ],
+)
+def test_protobuf_that_the_columns_cannot_hold(read_as: str, written: str, reason: str) -> None:
+    start = 'syntax = "proto3"; message Order { '
+    with running(f"{start}{read_as} }}", kind="PROTOBUF", mode=Mode.PERMISSIVE) as (_, subject, to):
+        subject.add(f"{start}{written} }}", 2)
+        message = refused(to, framed(2, b"\x00"))
+        assert f"[{INCOMPATIBLE}] " in message
+        assert reason in message
+
+
+def test_a_wider_decimal_of_protobuf() -> None:
+    start = (
+        'syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";'
+    )
+    schemas = [f"{start} message Order {{ {DECIMAL % digits} }}" for digits in (4, 12)]
+    wanted = pa.struct([("x", pa.decimal128(4, 2))])
+    with running(schemas[0], kind="PROTOBUF", columns=wanted) as (_, subject, decoder):
+        subject.add(schemas[1], 2)
+        message = refused(decoder, framed(2, b"\x00"))
+        assert "value.x is decimal(12, 2), not decimal(4, 2)" in message
 
 
 LEAVES = st.sampled_from([pa.int64(), pa.string(), pa.float64()])

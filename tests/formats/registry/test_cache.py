@@ -6,11 +6,12 @@ import uuid
 
 import pytest
 
-from kafka_formats.errors import NotFoundError
+from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.responses import SchemaBody
 from kafka_formats.registry.schemas import RegisteredSchema
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 GUID = uuid.UUID(int=7)
 
@@ -40,9 +41,41 @@ def test_another_configuration_asks_itself() -> None:
         cache_of(config("http://b")).by_id(7, fail)
 
 
-def test_an_error_is_not_kept() -> None:
-    with pytest.raises(NotFoundError):
-        cache_of(config()).by_id(7, fail)
+def test_an_id_that_is_missing_is_asked_for_less_and_less_often() -> None:
+    """A follower of a registry may have it a moment later, and payloads may name any."""
+    asked: list[int] = []
+
+    def ask() -> RegisteredSchema:
+        asked.append(len(asked))
+        raise NotFoundError(f"answer {len(asked)}")
+
+    with sleeps_take_no_time() as passing:
+        for waited, answers in [(0, 1), (0.1, 1), (0.2, 2), (0.7, 2), (0.2, 3), (99, 4), (59, 5)]:
+            passing(waited)
+            for _ in range(10):
+                with pytest.raises(NotFoundError, match=f"answer {answers}"):
+                    cache_of(config()).by_id(7, ask)
+            assert len(asked) == answers
+        with pytest.raises(NotFoundError, match="asked again"):
+            cache_of(config()).by_id(8, fail)
+        passing(61)
+        assert cache_of(config()).by_id(7, lambda: schema("seven")).text == "seven"
+
+
+def test_the_memory_of_missing_ids_is_limited() -> None:
+    cache = cache_of(config())
+    for number in range(10_050):
+        with pytest.raises(NotFoundError):
+            cache.by_id(number, fail)
+    assert len(cache._missing._missing) <= 10_000
+
+
+def test_another_error_is_not_kept() -> None:
+    def away() -> RegisteredSchema:
+        raise RegistryError("away")
+
+    with pytest.raises(RegistryError, match="away"):
+        cache_of(config()).by_id(7, away)
     assert cache_of(config()).by_id(7, lambda: schema("seven")).text == "seven"
 
 

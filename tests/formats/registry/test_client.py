@@ -19,6 +19,7 @@ from kafka_formats.registry.schemas import (
     SubjectVersion,
 )
 from kafka_protocol.auth.secret import Secret
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.formats.registry.server import FakeRegistry, config_of, error, ok, response, running
 from tests.secret_check import PASSWORD
 
@@ -141,7 +142,42 @@ def test_an_id_that_does_not_exist_is_asked_again(registry: FakeRegistry) -> Non
         NotFoundError, match=r"^schema id 7: http.*/schemas/ids/7 responded with 404"
     ):
         client(registry).schema_of_id(7)
-    assert client(registry).schema_of_id(7).text == '"long"'
+    with sleeps_take_no_time() as passing:
+        passing(0.2)
+        assert client(registry).schema_of_id(7).text == '"long"'
+
+
+@pytest.mark.parametrize(
+    ("said", "places"),
+    [
+        (
+            ok([{"subject": "s", "version": 3}, {"subject": "t", "version": 1}]),
+            [("s", 3), ("t", 1)],
+        ),
+        (ok([]), []),
+        (error(404, 40403), []),
+        # Registries that do not have the path, or do not allow it.
+        (error(404, 404), None),
+        (response(404, b"<html>", "text/html"), None),
+        (response(405, b"", "text/html"), None),
+        (error(403, 40301), None),
+    ],
+)
+def test_the_places_of_a_schema(
+    registry: FakeRegistry, said: bytes, places: list[tuple[str, int]] | None
+) -> None:
+    registry.on("/schemas/ids/7/versions", said)
+    assert client(registry).places(7) == places
+    assert client(registry).places(uuid.UUID(int=7)) is None
+
+
+@pytest.mark.parametrize(
+    "said", [{}, [1], [{"subject": 1, "version": 1}], [{"subject": "s", "version": 0}]]
+)
+def test_places_that_are_nonsense(registry: FakeRegistry, said: object) -> None:
+    registry.on("/schemas/ids/7/versions", ok(said))
+    with pytest.raises(RegistryError, match="not as a schema registry does"):
+        client(registry).places(7)
 
 
 BARE_404 = response(404, b"<html>", "text/html")

@@ -50,6 +50,24 @@ def test_a_schema_that_does_not_exist_or_is_another_format_breaks_payloads() -> 
             writers(fake.url)(10)
 
 
+def test_a_flood_of_unknown_ids() -> None:
+    """Anybody who may write to the topic names ids: each is asked for once, and not all."""
+    with registry(subjects(s=[{"id": 5_000, "schema": '"int"'}])) as fake:
+        schemas = writers(fake.url)
+        for number in [*range(8, 1_008)] * 2:
+            with pytest.raises(UnknownSchemaError, match=f"schema id {number}: "):
+                schemas(number)
+        assert len(fake.paths) == 1_000
+        assert schemas(5_000).text == '"int"'
+        with pytest.raises(RegistryError, match="name more than 1,000 schemas that the registry"):
+            schemas(1_008)
+        with pytest.raises(UnknownSchemaError):
+            schemas.places(9)
+        assert len(fake.paths) == 1_002
+        # Another task begins anew.
+        assert writers(fake.url).refused == pickle.loads(pickle.dumps(writers(fake.url))).refused
+
+
 PAYLOAD, REGISTRY = SchemaError, RegistryError
 
 

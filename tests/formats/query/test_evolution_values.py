@@ -1,0 +1,231 @@
+"""A value of a newer schema is read as it was written, or the query stops: for each format.
+
+Random schemas of writers, of readers that are more or less like them, and values. The witness is a
+read with the writer's own schema: what both schemas have must be equal then.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+from google.protobuf.message import DecodeError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.options.settings import Format
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.payload.type_changes import new_fields
+from kafka_formats.protobuf.descriptors import message_in
+from kafka_formats.query.formats import FORMATS
+from tests.formats.avro.resolution.maker import Maker
+from tests.formats.protobuf.evolution import (
+    Schema,
+    random_older,
+    random_payload,
+    random_schema,
+)
+from tests.formats.protobuf.messages import message_class
+from tests.formats.times import as_numbers
+
+HELD, STOPS, SAME = "held", "stops", "the same schema stops nothing"
+
+
+def why_it_stops(format_: Format, written: SchemaText, read: SchemaText) -> str | None:
+    """Why a query stops at payloads of a newer schema, as `Evolution` finds it."""
+    own = FORMATS[format_]
+    to = own.type_of(read)
+    try:
+        if lacking := [*new_fields(own.type_of(written), to)]:
+            return f"lacks {lacking[0][0]}"
+        if losses := [*own.losses(written, read, to)]:
+            return str(losses[0])
+        own.decoders(read, to, lambda _: written)(1)
+    except SchemaError as error:
+        return str(error)
+    return None
+
+
+def rows_of(
+    format_: Format, written: SchemaText, read: SchemaText, payloads: list[bytes]
+) -> list[Any]:
+    """The values of payloads; `...` for a broken one."""
+    own = FORMATS[format_]
+    frame = b"\0\0\0\0\1"
+    index = b"\0" if format_ is Format.PROTOBUF else b""
+    decoder = own.decoders(read, own.type_of(read), lambda _: written)(1)
+    given = pa.array([frame + index + each for each in payloads], pa.binary())
+    values, is_broken = decoder.decode(given, len(frame))
+    rows = as_numbers(values)
+    return [... if broken else row for broken, row in zip(is_broken.tolist(), rows, strict=True)]
+
+
+def is_equal(written: Any, read: Any) -> bool:
+    """Whether what both values have is equal. A field that only one has does not count."""
+    written, read = _member(written), _member(read)
+    if isinstance(written, dict) and isinstance(read, dict):
+        return all(is_equal(written[each], read[each]) for each in written.keys() & read.keys())
+    if isinstance(written, (list, tuple)) and isinstance(read, (list, tuple)):
+        pairs = zip(written, read, strict=False)
+        return len(written) == len(read) and all(is_equal(*pair) for pair in pairs)
+    if isinstance(written, float) and isinstance(read, float):
+        return repr(written) == repr(read)
+    if {type(written), type(read)} == {str, Decimal}:
+        return Decimal(written) == Decimal(read)
+    if isinstance(written, str) and isinstance(read, bytes):
+        return written.encode() == read
+    return bool(written == read) and type(read) in {type(written), float, int}
+
+
+def _member(value: Any) -> Any:
+    """The value of a union that Spark shows as a struct."""
+    if isinstance(value, dict) and value and all(each.startswith("member") for each in value):
+        return next((each for each in value.values() if each is not None), None)
+    return value
+
+
+def compare(
+    format_: Format, written: SchemaText, read: SchemaText, payloads: list[bytes]
+) -> Iterator[str]:
+    """The outcome of each payload; fails for one that is read as something else."""
+    assert why_it_stops(format_, written, written) is None, SAME
+    reason = why_it_stops(format_, written, read)
+    if reason is not None:
+        yield from [STOPS] * len(payloads)
+        return
+    rows = zip(
+        payloads,
+        rows_of(format_, written, written, payloads),
+        rows_of(format_, written, read, payloads),
+        strict=True,
+    )
+    for payload, own, other in rows:
+        if own is not ...:
+            assert other is not ... and is_equal(own, other), (
+                f"payload {payload.hex()}\nwritten {own}\nread    {other}\n{written}\n{read}"
+            )
+            yield HELD
+
+
+def avro_outcomes(seed: int, count: int) -> Counter[str]:
+    maker = Maker(seed)
+    found: Counter[str] = Counter()
+    for _ in range(count):
+        pair = maker.pair()
+        written, read = (SchemaText(json.dumps(each)) for each in (pair.writer, pair.reader))
+        changed = written != read
+        for outcome in compare(Format.AVRO, written, read, pair.payloads):
+            found[f"{outcome}, {'changed' if changed else 'the same'}"] += 1
+    return found
+
+
+@pytest.mark.no_cover
+def test_avro() -> None:
+    found = avro_outcomes(1, 500)
+    assert min(found["held, changed"], found["stops, changed"], found["held, the same"]) > 100
+    assert "stops, the same" not in found
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+def test_avro_with_a_new_seed() -> None:
+    avro_outcomes(random.randrange(2**40), 40_000)
+
+
+def protobuf_outcomes(seeds: range) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        rng = random.Random(seed)
+        writer = random_schema(rng)
+        reader = random_older(rng, writer)
+        written, read = writer.text(), reader.text()
+        payloads = [*_as_a_writer_writes(rng, writer, written)]
+        try:
+            found.update(compare(Format.PROTOBUF, written, read, payloads))
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}\n{writer}\n{reader}\n{error}") from error
+    return found
+
+
+def _as_a_writer_writes(rng: random.Random, writer: Schema, text: SchemaText) -> Iterator[bytes]:
+    """Payloads with only such numbers as their types have, and one field of a oneof."""
+    parsed: Any = message_class(text, message_in(text).full_name)
+    for _ in range(12):
+        try:
+            message = parsed.FromString(b"".join(random_payload(rng, writer, may_be_damaged=False)))
+        except (DecodeError, UnicodeDecodeError):
+            continue
+        # Protobuf's runtime crashes where it should refuse to write a message.
+        if message.IsInitialized():
+            yield message.SerializeToString()
+
+
+@pytest.mark.no_cover
+def test_protobuf() -> None:
+    found = protobuf_outcomes(range(150))
+    assert min(found[HELD], found[STOPS]) > 50, found
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+def test_protobuf_with_new_seeds() -> None:
+    first = random.randrange(2**40)
+    protobuf_outcomes(range(first, first + 10_000))
+
+
+KINDS: Final[Mapping[str, tuple[dict[str, Any], st.SearchStrategy[Any]]]] = {
+    "integer": ({"type": "integer"}, st.integers(-(2**63), 2**63 - 1)),
+    "int32": ({"type": "integer", "connect.type": "int32"}, st.integers(-(2**31), 2**31 - 1)),
+    "int8": ({"type": "integer", "connect.type": "int8"}, st.integers(-(2**7), 2**7 - 1)),
+    "number": ({"type": "number"}, st.floats(allow_nan=False, allow_infinity=False)),
+    "float32": (
+        {"type": "number", "connect.type": "float32"},
+        st.floats(width=32, allow_nan=False, allow_infinity=False),
+    ),
+    "boolean": ({"type": "boolean"}, st.booleans()),
+    "string": ({"type": "string"}, st.text(max_size=3)),
+    "bytes": ({"type": "string", "connect.type": "bytes"}, st.sampled_from(["", "AA==", "/w=="])),
+}
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[SchemaText, SchemaText, list[bytes]]:
+    """Two schemas, and documents of the first."""
+    names = st.sampled_from("abc")
+    written = draw(st.dictionaries(names, st.sampled_from([*KINDS]), min_size=1))
+    read = written | draw(st.dictionaries(names, st.sampled_from([*KINDS])))
+    for name in draw(st.sets(names)):
+        read.pop(name, None) if len(read) > 1 else None
+    nested = draw(st.booleans())
+    rows = draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {}, optional={name: st.none() | KINDS[kind][1] for name, kind in written.items()}
+            ),
+            max_size=4,
+        )
+    )
+
+    def schema_of(kinds: Mapping[str, str]) -> SchemaText:
+        struct = {
+            "type": "object",
+            "properties": {name: KINDS[kind][0] for name, kind in kinds.items()},
+        }
+        whole = {"type": "object", "properties": {"rows": {"type": "array", "items": struct}}}
+        return SchemaText(json.dumps(whole if nested else struct))
+
+    texts = [json.dumps({"rows": [row]} if nested else row).encode() for row in rows]
+    return schema_of(written), schema_of(read), texts
+
+
+@given(documents())
+def test_json_schema(drawn: tuple[SchemaText, SchemaText, list[bytes]]) -> None:
+    for _ in compare(Format.JSON, *drawn):
+        pass
