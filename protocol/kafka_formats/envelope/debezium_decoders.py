@@ -16,6 +16,7 @@ from kafka_formats.envelope.connect_plan import Plan, Planner, Untold, payload_t
 from kafka_formats.envelope.debezium_events import (
     AFTER,
     BEFORE,
+    OF_MONGODB,
     OP,
     ROW,
     SOURCE,
@@ -220,6 +221,8 @@ def _parts_of_envelope(given: ConnectType) -> dict[str, pa.DataType]:
     fields = given.type if pa.types.is_struct(given.type) else ()
     parts = {field.name: field.type for field in fields}
     _needed(parts, OP)
+    if parts.get(AFTER) == pa.string():
+        raise SchemaError(OF_MONGODB)
     return parts
 
 

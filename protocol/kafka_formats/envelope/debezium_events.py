@@ -46,6 +46,15 @@ _NO_EVENT: Final = (
 )
 
 
+# The beginning of the reason of JSON's decoder.
+_IS_TEXT: Final = "it is a string, not"
+OF_MONGODB: Final = (
+    "the field 'after' is a text: Debezium writes documents of MongoDB so, which are no rows of a "
+    "table. Read them without the option envelope, with 'after' as a string, or let the connector "
+    "flatten them (ExtractNewDocumentState)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class EventPlan:
     """How to read envelopes.
@@ -86,7 +95,9 @@ class EventDecoder:
         """The fault in a broken payload, without its frame."""
         values, is_broken = self.inner.decode(pa.array([payload], pa.binary()), 0)
         if is_broken[0]:
-            return self.inner.explain(payload)
+            error = self.inner.explain(payload)
+            is_text = error.field in {AFTER, BEFORE} and error.reason.startswith(_IS_TEXT)
+            return PayloadError("", OF_MONGODB) if is_text else error
         event = _Event(with_type(values, self.plan.payload), is_valid(values))
         _, misfits = event.read(self.plan, self.placeholder)
         found = next(misfit for misfit in misfits if misfit.is_broken[0])

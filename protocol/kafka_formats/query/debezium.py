@@ -22,7 +22,14 @@ from kafka_formats.envelope.debezium_decoders import (
     WantedEvent,
     WantedKey,
 )
-from kafka_formats.envelope.debezium_events import AFTER, ROW, SOURCE, TS_MS, UNAVAILABLE
+from kafka_formats.envelope.debezium_events import (
+    AFTER,
+    OF_MONGODB,
+    ROW,
+    SOURCE,
+    TS_MS,
+    UNAVAILABLE,
+)
 from kafka_formats.envelope.debezium_rows import KEY, VALUE, EventRows
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.connect_schema import connect_type, is_connect_schema
@@ -225,6 +232,8 @@ class DebeziumQuery:
                     f"bigint, name string', got one type: {given.type}."
                 )
             return given.type
+        if after == pa.string():
+            raise KafkaConfigError(f"The values are no changes of rows: {OF_MONGODB}.")
         if after is None or not pa.types.is_struct(after):
             raise KafkaConfigError(
                 f"The values have no field {AFTER!r} with the columns of a table, so they are not "

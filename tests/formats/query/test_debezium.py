@@ -15,7 +15,9 @@ import pytest
 
 from kafka_formats.avro.format import AvroFormat
 from kafka_formats.errors import MalformedRecordError, SchemaEvolvedError
+from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_decoder import BrokenRecord
 from tests.config_error import config_error
 from tests.fakes.registry import registry, subjects
@@ -928,6 +930,33 @@ def test_a_protobuf_event_without_an_op_is_none_of_debeziums() -> None:
     payload = envelope(ts_ms=1).SerializeToString()
     with pytest.raises(MalformedRecordError, match="not a change event of Debezium: it has no op"):
         read(options, [(None, payload)])
+
+
+def test_events_of_mongodb_are_refused_in_one_sentence() -> None:
+    """Their documents are texts, in JSON with a schema and without one, and in Avro."""
+    refused = "the field 'after' is a text: Debezium writes documents of MongoDB so"
+    text = {"type": "string", "name": "io.debezium.data.Json", "version": 1}
+    schema = connect_struct({"before": text, "after": text, "op": "string", "ts_ms": "int64"})
+    document = '{"_id": 1, "name": "a"}'
+    for change in (event("c", after=document), event("d", before=document)):
+        for value in (dumped(change), wrapped(schema, change)):
+            with pytest.raises(MalformedRecordError, match=refused):
+                read(DDL, [(None, value)])
+    assert refused in config_error(query_with({**JSON, "value.schema": json.dumps(schema)}).schema)
+    record = avro_schema(id="int")
+    fields = [
+        {"name": each["name"], "type": ["null", "string"]}
+        if each["name"] in {"before", "after"}
+        else each
+        for each in record["fields"]
+    ]
+    options = {"value.format": "avro", "value.schema": json.dumps(record | {"fields": fields})}
+    assert refused in config_error(query_with({**options, "key.format": "raw"}).schema)
+    # As the sentence says.
+    to = pa.struct({"after": pa.string()})
+    decoder = FORMATS[Format.JSON].decoders(SchemaText(""), to, None)(None)
+    payload = pa.array([dumped(event("c", after=document))], pa.binary())
+    assert decoder.decode(payload, 0).values.to_pylist() == [{"after": document}]
 
 
 def test_many_records_of_several_schemas_keep_their_order() -> None:

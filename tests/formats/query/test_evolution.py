@@ -402,6 +402,11 @@ DECIMAL = """confluent.type.Decimal x = 1 [
             "E x = 1; enum E { B = 0; }",
             "value.x has the new symbol B",
         ),
+        (
+            "oneof o { int32 x = 1; int32 y = 2; }",
+            "optional int32 x = 1; optional int32 y = 2;",
+            "value.x may be there beside other fields of its oneof",
+        ),
         ("map<string, int32> x = 1;", "map<string, int64> x = 1;", "value.x{} has the type bigint"),
         (
             "oneof o { int32 x = 1; int32 y = 2; }",
