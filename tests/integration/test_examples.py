@@ -298,6 +298,7 @@ def test_nothing_is_dropped_if_the_topic_cannot_be_written(
 
 
 ID = {"name": "id", "type": "long"}
+ANY_ID = {"name": "id", "type": ["long", "null"]}
 NOTE = {"name": "note", "type": ["null", "string"], "default": None}
 SIZE = {"name": "size", "type": "int", "default": 0}
 
@@ -362,6 +363,9 @@ def test_the_loop_of_the_page(
             {"id": 5, "note": "e", "size": 7},
             {"id": 6, "note": "f", "size": 0},
         ]
+        # Without a new field: values that the columns do not have.
+        write(record(ANY_ID, NOTE, SIZE), {"id": None, "note": "g", "size": 1})
+        assert wait_for(7)[0] == {"id": None, "note": "g", "size": 1}
     finally:
         for query in spark.streams.active:
             query.stop()
