@@ -39,7 +39,7 @@ PARTS := test-integration test-protocol test-spark test-oldest test-conformance 
 	test-change-data-$(CONNECTOR_SPARK) lint test-sail
 ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) \
-	test-slow-brokers test-one-record-batches test-sail lint
+	test-slow-brokers test-one-record-batches test-planted test-sail lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
@@ -94,6 +94,10 @@ test-protocol: $(VENV)/.installed-dev
 	@COVERAGE_FILE=build/test/.coverage.protocol $(call PART,$@) $(BIN)/python -m pytest \
 		$(COVERED) tests --ignore=tests/spark --ignore=tests/integration \
 		--ignore=$(WITH_REAL_BROKERS) $(call SELECT,not slow)
+
+# Hunts for each planted fault in the simulated world, and writes their table in docs/reliability.md.
+test-planted: $(VENV)/.installed-dev
+	@$(call PART,$@) $(BIN)/python -m tests.simulation.planted --jobs 1 --seconds 240 --page
 
 test-spark: $(VENV)/.installed-dev
 	@COVERAGE_FILE=build/test/.coverage.spark $(call PART,$@) $(BIN)/python -m pytest \

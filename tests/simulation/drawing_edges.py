@@ -23,6 +23,7 @@ from tests.simulation.scenario import (
     Send,
     SendKind,
 )
+from tests.simulation.spark import DRIVER_HOST
 
 _HAVE_TRANSACTIONS: Final = (0, 11)
 _COMPARE_EPOCHS: Final = (2, 7)
@@ -30,6 +31,9 @@ _LASTS_MS: Final = 12_000
 # Beyond the numbers of all other records of a partition.
 _FIRST_BETWEEN: Final = 10_000
 _FIRST_ADDED: Final = 20_000
+_FIRST_AFTER_CUT: Final = 30_000
+_FIRST_UNEVEN: Final = 40_000
+_UNEVEN_BYTES: Final = 300
 # Maps of offsets name all partitions, and so none may be added.
 _MAPS: Final = ("startingOffsets", "startingOffsetsByTimestamp")
 
@@ -165,12 +169,18 @@ def _with_cut_log(rng: random.Random, scenario: Scenario) -> Scenario:
         return scenario
     begin_ms = round(rng.uniform(5_000, 7_000), 1)
     after_ms = 4_000 + round(rng.uniform(300, 2_000), 1)
+    partition = rng.randrange(scenario.topics[0].partitions)
     arguments = {
-        "partition": rng.randrange(scenario.topics[0].partitions),
+        "partition": partition,
         "node": rng.randint(1, scenario.nodes),
         "after_ms": after_ms,
     }
     cut = Fault(begin_ms - 4_000, "unclean election", after_ms + 500, arguments)
+    # At once, so that the new log has the offsets that were read of the old one.
+    part = Part(INPUT, partition, _FIRST_AFTER_CUT, 300)
+    at_ms = round(cut.at_ms + after_ms + 30, 1)
+    later = Send(at_ms, "another", "appended", (part,), "2 none")
+    sends = (s for s in scenario.sends if {part.topic for part in s.parts} == {INPUT})
     links = {"hosts": ["executor-1", "executor-2"], "nodes": [*range(1, scenario.nodes + 1)]}
     source = {
         "startingOffsets": "earliest",
@@ -183,7 +193,7 @@ def _with_cut_log(rng: random.Random, scenario: Scenario) -> Scenario:
         trigger="default",
         sink="files",
         topics=(replace(scenario.topics[0], replication=3, config={}),),
-        sends=tuple(s for s in scenario.sends if {part.topic for part in s.parts} == {INPUT}),
+        sends=(*sends, later),
         faults=(cut, Fault(begin_ms, "slow network", 5_000.0, links)),
         jobs=(),
         source=source,
@@ -217,7 +227,63 @@ def _with_new_leaders(rng: random.Random, scenario: Scenario) -> Scenario:
     source = scenario.source | {"kafka.max.partition.fetch.bytes": size}
     if rng.random() < 0.6:
         source["coalescePartitions"] = "false"
-    return replace(scenario, faults=(*scenario.faults, *faults), source=source)
+    batch_bytes = str(10 * (scenario.value_bytes + 20))
+    producer = scenario.producer | {"kafka.batch.size": batch_bytes}
+    faults = (*scenario.faults, *faults)
+    return replace(scenario, faults=faults, source=source, producer=producer)
+
+
+def _with_lone_leader(rng: random.Random, scenario: Scenario) -> Scenario:
+    """A broker that leads without replicas, and then dies: what only it has is not acknowledged."""
+    if parse_release(scenario.release) < _HAVE_TRANSACTIONS or scenario.rewrites:
+        return scenario  # the first have no leader epochs either
+    node, at_ms = {"node": rng.randint(1, scenario.nodes)}, round(rng.uniform(500, 8_000), 1)
+    alone = Fault(at_ms, "isolate broker", 4_000.0, node)
+    end = Fault(round(at_ms + rng.uniform(500, 3_000), 1), "kill broker", 5_000.0, node)
+    return replace(scenario, faults=(*scenario.faults, alone, end))
+
+
+def _with_lost_ends(rng: random.Random, scenario: Scenario) -> Scenario:
+    """Requests to end transactions of an exactly-once write that do not arrive."""
+    if scenario.sink != "exactly once":
+        return scenario
+    arguments = {
+        "api": "END_TXN",
+        "way": "request",
+        "hosts": [DRIVER_HOST],
+        "nodes": [*range(1, scenario.nodes + 1)],
+    }
+    faults = tuple(
+        Fault(round(rng.uniform(500, 12_000), 1), "break at an API", 2_000.0, arguments)
+        for _ in range(3)
+    )
+    return replace(scenario, faults=(*scenario.faults, *faults))
+
+
+def _with_uneven_batches(rng: random.Random, scenario: Scenario) -> Scenario:
+    """Sends whose first batch is too large for the brokers, and whose second one is not."""
+    if scenario.rewrites or scenario.contents == "growing":
+        return scenario
+    topic, *others = scenario.topics
+    topic = replace(topic, config=topic.config | {"max.message.bytes": "6000"})
+    producer = {k: v for k, v in scenario.producer.items() if k != "kafka.compression.type"}
+    producer["kafka.batch.size"] = str(30 * (_UNEVEN_BYTES + 20))
+    sends = tuple(
+        Send(
+            round(rng.uniform(200, _LASTS_MS), 1),
+            f"uneven-{number}",
+            "plain",
+            (Part(INPUT, rng.randrange(topic.partitions), _FIRST_UNEVEN + 100 * number, 35),),
+        )
+        for number in range(4)
+    )
+    return replace(
+        scenario,
+        topics=(topic, *others),
+        producer=producer,
+        sends=(*scenario.sends, *sends),
+        value_bytes=_UNEVEN_BYTES,
+    )
 
 
 _CHANGES: Final[tuple[tuple[float, Callable[[random.Random, Scenario], Scenario]], ...]] = (
@@ -229,5 +295,8 @@ _CHANGES: Final[tuple[tuple[float, Callable[[random.Random, Scenario], Scenario]
     (0.12, _with_follow),
     (0.1, _with_readers),
     (0.15, _with_new_leaders),
-    (0.06, _with_cut_log),
+    (0.09, _with_cut_log),
+    (0.08, _with_lone_leader),
+    (0.5, _with_lost_ends),
+    (0.1, _with_uneven_batches),
 )

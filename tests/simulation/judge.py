@@ -96,6 +96,25 @@ def _acknowledged(outcome: Outcome) -> Iterator[str]:
             yield f"{name} was acknowledged as {sent.outcome}; the log has {found}"
 
 
+def _order(outcome: Outcome) -> Iterator[str]:
+    """The records of a send are in a log in the order in which they were sent."""
+    if not outcome.scenario.has_producer_ids:
+        return
+    offsets = {
+        (topic, record.key, record.value): record.offset
+        for (topic, _), log in outcome.logs.items()
+        if topic not in OUTPUTS
+        for record in log
+    }
+    last: dict[tuple[int, str, int], int] = {}
+    for each in outcome.sent:
+        place = each.send, each.topic, each.partition
+        offset = offsets.get((each.topic, each.key, each.value), -1)
+        if 0 <= offset < last.get(place, -1):
+            yield f"{short(each.value or each.key)} is at {offset}, before what was sent before it"
+        last[place] = max(offset, last.get(place, -1))
+
+
 def _kept(
     outcome: Outcome,
     partition: Partition,
@@ -274,6 +293,7 @@ def _steps(outcome: Outcome) -> Iterator[str]:
 _CHECKS: Final[Mapping[str, Callable[[Outcome], Iterable[str]]]] = {
     CRASHES: _errors,
     "acknowledged records": _acknowledged,
+    "order of sends": _order,
     "rows": _files,
     "attempts": _attempts,
     "output": _output,

@@ -193,7 +193,7 @@ def _since_ago(outcome: Outcome, result: JobResult, partition: Partition, bound:
     ends = [_end_of(each[partition], result.job.options) for each in (result.before, result.after)]
     if _has_markers(outcome):
         least = 0  # markers have timestamps, too
-    return Between(_most(least, ends[0]), max(ends[1], 0 if most is None else most))
+    return Between(_most(least, ends[0]), _most(most, ends[1]))
 
 
 def _end(outcome: Outcome, result: JobResult, partition: Partition) -> Between:

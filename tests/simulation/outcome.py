@@ -35,13 +35,18 @@ class LogRecord(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A record that a producer was told is written, and the outcome of its transaction."""
+    """A record that a producer was told is written, and the outcome of its transaction.
+
+    Attributes:
+        send: The number of the send that it belongs to.
+    """
 
     topic: str
     partition: int
     key: bytes | None
     value: bytes | None
     outcome: str
+    send: int = 0
 
 
 class LogState(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from kafka_formats.envelope import newest
 from kafka_protocol.arrow_io import topic as arrow_topic
 from kafka_spark_source.planning import predicates
+from tests.simulation import batch_jobs
 from tests.simulation.campaign import problems_of
 from tests.simulation.drawing import draw
 from tests.simulation.job_runner import resolved
@@ -110,6 +111,7 @@ FOLLOWED = replace(
 def test_a_read_that_follows_has_added_partitions_from_their_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(batch_jobs, "FOLLOWS_MS", 3_000.0)
     outcome, _ = run(FOLLOWED)
     assert problems_of(FOLLOWED) == []
     rows = [row for step in outcome.jobs[0].steps for row in step.rows]
@@ -161,9 +163,12 @@ def test_a_spill_that_loses_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert problems_of(scenario) == []
     spilled: list[object] = []
     spill = newest.NewestRows._spill_buffer
-    monkeypatch.setattr(
-        newest.NewestRows, "_spill_buffer", lambda self: (spilled.append(self), spill(self))
-    )
+
+    def noted(self: newest.NewestRows) -> None:
+        spilled.append(self)
+        spill(self)
+
+    monkeypatch.setattr(newest.NewestRows, "_spill_buffer", noted)
     assert problems_of(scenario) == []
     assert spilled
     monkeypatch.setattr(newest, "_last_rows", lambda keys, rows: rows[:0])

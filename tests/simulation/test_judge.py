@@ -147,6 +147,15 @@ def test_an_acknowledged_record_that_the_log_lacks_or_rolled_back() -> None:
     ]
 
 
+def test_records_of_a_send_are_in_its_order() -> None:
+    outcome = good()
+    sent = outcome.sent[3]
+    outcome.sent = [*outcome.sent[:3], outcome.sent[4], sent, outcome.sent[5]]
+    assert violations(outcome) == ["b'v3' is at 3, before what was sent before it"]
+    outcome.sent[4] = sent._replace(send=7)
+    assert violations(outcome) == []
+
+
 def test_an_attempt_that_read_something_else() -> None:
     assert violations(good(attempts={"0/0-0": [row(0), row(1)]})) == []
     for other in (row(1)._replace(value=b"x"), row(9)):

@@ -47,6 +47,14 @@ def test_starts(source: dict[str, str], right: tuple[int, ...], wrong: tuple[int
         assert f"in-0: the stream began at {first}, and not from" in violation
 
 
+def test_a_start_some_time_ago_is_not_the_end_of_the_log() -> None:
+    begun = BEGUN._replace(before_ms=2_003.0, after_ms=2_004.0)
+    for first, count in ((2, 1), (3, 0), (4, 0), (5, 1)):
+        outcome = starting(first, {"startingOffsets": "-1s"})
+        outcome.begun = begun
+        assert len([*start_violations(outcome)]) == count
+
+
 def test_a_start_at_the_offsets_of_a_group() -> None:
     source = {"startingOffsets": "group"}
     assert [*start_violations(starting(2, source, preset={IN: 2}))] == []

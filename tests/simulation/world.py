@@ -8,17 +8,13 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.cluster.groups import commit_offsets
-from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerError, DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
-from tests.simulation import registry
+from tests.simulation import committer, registry
 from tests.simulation.batch_jobs import options_of
 from tests.simulation.clocks import SimulatedSource
 from tests.simulation.collecting import states, timestamps
@@ -43,7 +39,6 @@ from tests.simulation.registry import WithRegistry
 from tests.simulation.scenario import (
     COMMIT_LOG,
     EXECUTORS,
-    GROUP,
     INPUT,
     LETTERS,
     MOST_ADDED,
@@ -54,8 +49,7 @@ from tests.simulation.scenario import (
 )
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
-from tests.simulation.tasks import Cluster as ExecutorCluster
-from tests.simulation.tasks import Executors, TaskFailedError
+from tests.simulation.tasks import Cluster, Executors, TaskFailedError
 from tests.simulation.trace import Trace
 
 # How long after the last fault and record a query may take until everything is processed, or until
@@ -101,21 +95,22 @@ class World:
             self.processes,
             self.disk,
             random.Random(f"{seed} spark"),
-            ExecutorCluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
+            Cluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
         )
         self.history: History = History(finishes=self._note_letters)
         self.outcome = Outcome(scenario)
         self.history.begins = self._note_begun
         self.cluster.truth.commits = self._note_commit
         self.driver_strand: Strand | None = None
-        self._committed_by_other: dict[TopicPartition, int] = {}
+        self.committed_by_other: dict[TopicPartition, int] = {}
         self._producing = 0
+        self._sends = 0  # that are acknowledged
         self._is_stuck = False  # with a loss that the query must not pass over
         self.losses: Losses = Losses(self)
-        self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
+        self.servers = ",".join(f"{host}:{port}" for host, port in addresses)
         self.jobs = JobRunner(
             scenario.jobs,
-            lambda job: options_of(job, self._servers, scenario.write),
+            lambda job: options_of(job, self.servers, scenario.write),
             self.disk,
             self.executors,
             partial(states, self),
@@ -146,7 +141,7 @@ class World:
                 later(send.at_ms, partial(self._append, send))
         later(scenario.begin_ms, self._start_driver)
         if scenario.source.get("startingOffsets") == "group":
-            later(scenario.begin_ms * _COMMITS_AT, self._start_committer)
+            later(scenario.begin_ms * _COMMITS_AT, partial(committer.start, self))
         self.jobs.start()
 
     def _create_outputs(self) -> None:
@@ -227,7 +222,7 @@ class World:
         settings = QuerySettings(
             scenario.interface,
             scenario.trigger,
-            {"kafka.bootstrap.servers": self._servers, **scenario.strategy, **scenario.source},
+            {"kafka.bootstrap.servers": self.servers, **scenario.strategy, **scenario.source},
             self._sink(),
             scenario.pause_ms,
             scenario.columns,
@@ -250,7 +245,7 @@ class World:
         self.outcome.commits += [
             GroupCommit(group, (tp.topic, tp.partition), offset, self.disk.finished)
             for tp, offset in offsets.items()
-            if self._committed_by_other.get(tp) != offset
+            if self.committed_by_other.get(tp) != offset
         ]
 
     def _note_letters(self, batch: int) -> None:
@@ -266,7 +261,7 @@ class World:
         if self.scenario.sink == "files":
             return None
         sink = {
-            "kafka.bootstrap.servers": self._servers,
+            "kafka.bootstrap.servers": self.servers,
             "topic": OUTPUT,
             "checkpointLocation": "memory",
             **self.scenario.write,
@@ -286,9 +281,9 @@ class World:
         self.trace.note(f"driver {life}", "ends", type(result).__name__)
         if isinstance(result, BaseException) and not isinstance(result, ProcessKilledError):
             self.outcome.errors.append(f"{type(result).__name__}: {result}")
-            is_loss = isinstance(cause_of(result), DataLossError)
-            self._is_stuck = self.scenario.loses_records and is_loss
-            if is_loss:
+            # Where nothing is lost, that is a false alarm, and nothing more is to be seen.
+            self._is_stuck = isinstance(cause_of(result), DataLossError)
+            if self._is_stuck:
                 self.outcome.alarms.append(self.outcome.errors[-1])
             self._judge_error("the query", result)
         if driver.job is not None:
@@ -305,7 +300,7 @@ class World:
     # --- Producers --------------------------------------------------------------------------------
 
     def _start_producer(self, name: str) -> None:
-        options = {"bootstrap.servers": self._servers}
+        options = {"bootstrap.servers": self.servers}
         options |= {
             key.removeprefix("kafka."): value for key, value in self.scenario.producer.items()
         }
@@ -320,27 +315,6 @@ class World:
         run = partial(producer.run, self.scheduler, self.processes, self.trace)
         self._producing += 1
         self.processes.start(Strand(name, Process(name, name)), run, self._producer_ended)
-
-    def _start_committer(self) -> None:
-        """Another program commits half of each log to the group at which the stream begins."""
-        name = "committer"
-        wanted = self._committed_by_other = {
-            TopicPartition(*partition): (state.start + state.high_watermark) // 2
-            for partition, state in states(self).items()
-        }
-        config = ClientConfig.from_options({"bootstrap.servers": self._servers})
-
-        def run() -> None:
-            with closing(Cluster(config)) as cluster:
-                commit_offsets(cluster, GROUP, wanted, Deadline.after(config.api_timeout_ms))
-
-        def ended(result: object) -> None:
-            is_before = self.outcome.lives == 0
-            if is_before and not isinstance(result, BaseException):
-                self.outcome.preset = {(tp.topic, tp.partition): at for tp, at in wanted.items()}
-
-        self.outcome.preset = {}
-        self.processes.start(Strand(name, Process(name, DRIVER_HOST)), run, ended)
 
     def _append(self, send: Send) -> None:
         """Append the batches of another client, once their partitions have leaders."""
@@ -367,6 +341,7 @@ class World:
         if error is not None:
             return
         outcome = {"plain": "committed", "commit": "committed", "abort": "aborted"}[send.kind]
+        self._sends += 1
         self.outcome.sent += [
             Sent(
                 part.topic,
@@ -374,6 +349,7 @@ class World:
                 self.scenario.values.key(part.topic, part.partition, number),
                 self.scenario.values.of(part.topic, part.partition, number),
                 outcome,
+                self._sends,
             )
             for part in send.parts
             for number in range(part.first, part.first + part.length)

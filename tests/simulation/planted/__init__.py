@@ -1,5 +1,5 @@
 """Faults that are planted into a copy of the product, one at a time, to see whether they are found.
 
-python -m tests.simulation.planted                    # all, each for two minutes at most
+make test-planted                                     # all; writes the table of docs/reliability.md
 python -m tests.simulation.planted --only "epoch"     # those with this in their names
 """

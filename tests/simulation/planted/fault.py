@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.simulation.scenario import Scenario
 
 
 class Planted(NamedTuple):
@@ -14,12 +17,16 @@ class Planted(NamedTuple):
         path: The file.
         right: Its text.
         wrong: The text in its place.
+        likely: Which scenarios are run first, as they have what the fault is about; None for all.
+        missed: Why the simulation does not find it, and which test does; empty for all others.
     """
 
     name: str
     path: str
     right: str
     wrong: str
+    likely: Callable[[Scenario], bool] | None = None
+    missed: str = ""
 
     def apply(self, root: Path) -> None:
         """Put the fault into a copy of the product."""

@@ -1,35 +1,45 @@
-"""Plants a fault into a copy of the product, and runs seeds there until one fails."""
+"""Plants a fault into a copy of the product, and runs seeds there until one breaks a promise.
+
+The seeds that have what the fault is about are run first, so that a hunt takes less time. A seed in
+which the product only crashes does not count, nor one that does not end.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.own_process import ROOT
+from tests.simulation.drawing import draw
 from tests.simulation.planted.fault import Planted
+from tests.simulation.scenario import Scenario
+
+SEEDS: Final = 200
+"""Hunts run these seeds, from 0 on."""
 
 _PACKAGES: Final = ("protocol", "kafka_spark_source", "pyspark_pykafka")
-# A fault may let the client wait for ever: a seed takes a second.
+# A fault may let the client wait for ever: a seed takes some seconds.
 _HANGS_SECONDS: Final = 60
 
-# Runs in the copy: prints each seed's problems as they are found.
+# Runs in the copy: prints a line for each seed, and ends at the first one that breaks a promise.
 _SEEDS: Final = """
-import sys, time
+import json, sys, time
 from tests.simulation.campaign import result_of
-deadline = time.monotonic() + float(sys.argv[1])
-seed = 0
-while time.monotonic() < deadline:
+deadline = time.monotonic() + float(sys.argv[2])
+for seed in json.loads(sys.argv[1]):
     result = result_of(seed)
-    seed += 1
-    print(seed, flush=True)
-    if result.problems:
-        print("FOUND", result.problems[0].splitlines()[-1], flush=True)
+    broken = result.broken and result.broken._asdict()
+    has_crashed = bool(result.problems) and not broken
+    print(json.dumps({"seed": seed, "crashed": has_crashed, "broken": broken}), flush=True)
+    if broken or time.monotonic() > deadline:
         break
 """
 
@@ -38,18 +48,24 @@ class Found(NamedTuple):
     """How a fault was found.
 
     Attributes:
-        seeds: In the first so many seeds; None if it was not found.
+        seed: The seed that broke a promise; None if none did.
+        seeds: How many were run.
+        crashed: In how many of them the product crashed, and broke no other promise.
         seconds: How long that took.
-        problem: What the judge said.
+        judge: Who found it.
+        text: What the judge said.
     """
 
-    seeds: int | None
+    seed: int | None
+    seeds: int
+    crashed: int
     seconds: float
-    problem: str
+    judge: str
+    text: str
 
 
-def hunt(fault: Planted, seconds: float) -> Found:
-    """Run seeds with the fault in them, from seed 0 on, for so long at most."""
+def hunt(fault: Planted, seconds: float, seeds: int = SEEDS) -> Found:
+    """Run seeds from 0 to `seeds` with the fault in them, for so long at most."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -58,20 +74,43 @@ def hunt(fault: Planted, seconds: float) -> Found:
         (root / "tests").symlink_to(ROOT / "tests")
         fault.apply(root)
         path = os.pathsep.join(map(str, (root, root / "protocol")))
-        lines = _lines([sys.executable, "-c", _SEEDS, str(seconds)], root, path, seconds)
-    seeds = [int(line) for line in lines if line.isdigit()]
-    problems = [line.removeprefix("FOUND ") for line in lines if line.startswith("FOUND")]
-    taken = time.monotonic() - begin
-    if problems:
-        return Found(len(seeds), taken, problems[0])
-    return Found(None, taken, f"not found in {len(seeds)} seeds")
+        order = json.dumps(order_of(fault, seeds))
+        command = [sys.executable, "-c", _SEEDS, order, str(seconds)]
+        lines, end = _lines(command, root, path, seconds)
+    return found_in(lines, end, time.monotonic() - begin)
+
+
+def found_in(lines: list[str], end: str, seconds: float) -> Found:
+    """What the lines of a hunt say; `end` tells what ended it too early, if anything did."""
+    results = [json.loads(line) for line in lines if line.startswith("{")]
+    crashed = sum(each["crashed"] for each in results)
+    broken = results[-1]["broken"] if results else None
+    if broken is None:
+        text = end or f"not found in {len(results)} seeds"
+        return Found(None, len(results), crashed, seconds, "", text)
+    text = broken["text"].splitlines()[-1]
+    return Found(results[-1]["seed"], len(results), crashed, seconds, broken["judge"], text)
+
+
+def order_of(fault: Planted, seeds: int) -> list[int]:
+    """The seeds, the likely ones first."""
+    if fault.likely is None:
+        return [*range(seeds)]
+    likely = {seed for seed in range(seeds) if fault.likely(_drawn(seed))}
+    return sorted(range(seeds), key=lambda seed: (seed not in likely, seed))
+
+
+@cache
+def _drawn(seed: int) -> Scenario:
+    return draw(seed)
 
 
 def _compiled(_folder: str, names: list[str]) -> list[str]:
     return [name for name in names if name == "__pycache__"]
 
 
-def _lines(command: list[str], cwd: Path, path: str, seconds: float) -> list[str]:
+def _lines(command: list[str], cwd: Path, path: str, seconds: float) -> tuple[list[str], str]:
+    """The lines that a hunt has printed, and what ended it too early."""
     environment = os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": "0"}
     try:
         done = subprocess.run(
@@ -84,9 +123,7 @@ def _lines(command: list[str], cwd: Path, path: str, seconds: float) -> list[str
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        shown = (error.stdout or b"").decode()
-        return [*shown.splitlines(), "FOUND a seed does not end"]
-    if done.returncode:
-        # What the fault breaks outside of the judge's view is found, too.
-        return [*done.stdout.splitlines(), f"FOUND {done.stderr.strip().splitlines()[-1]}"]
-    return done.stdout.splitlines()
+        return (error.stdout or b"").decode().splitlines(), "a seed does not end"
+    shown = done.stderr.strip().splitlines()
+    end = f"the hunt ended: {shown[-1] if shown else ''}" if done.returncode else ""
+    return done.stdout.splitlines(), end

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.simulation.planted import likely
+from tests.simulation.planted.data_path import DATA_PATH
 from tests.simulation.planted.fault import Planted
 from tests.simulation.planted.rows import ROWS
 
@@ -36,6 +38,7 @@ FAULTS: Final = (
         "            self.close()\n            self.silent_since_ms = self._waits_from_ms\n",
         "            self._connection.protocol._in_flight.popleft()\n"
         "            self.silent_since_ms = self._waits_from_ms\n",
+        likely.has_option("kafka.request.timeout.ms"),
     ),
     # --- Reading
     Planted(
@@ -106,39 +109,46 @@ FAULTS: Final = (
         f"{_CLIENT}/consumer/list_offsets.py",
         "    newer = superseded(cluster, answered, deadline)\n",
         "    newer = set()\n",
+        likely.has_fault("pause broker"),
     ),
     Planted(
         "retries have no deadline",
         f"{_CLIENT}/clock.py",
         "if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < backoff_ms:",
         "if backoff_ms < 0:",
+        likely.has_fault("partition network", "half open"),
     ),
     *ROWS,
+    *DATA_PATH,
     # --- Streams
     Planted(
         "tasks do not know the id of their topic",
         f"{_SOURCE}/reading/range_reader.py",
         "[PlannedRange(each, ids.get(each.topic_partition.topic)) for each in task]",
         "[PlannedRange(each, None) for each in task]",
+        likely.has_fault("recreate topic"),
     ),
     Planted(
         "the pinned start is forgotten",
         f"{_SOURCE}/streaming/micro_batches.py",
         "        end = {**end, **pinned, **restarted}\n",
         "        end = {**end, **restarted}\n",
+        lambda s: s.starts_later,
     ),
     Planted(
         "the first micro-batch that runs again starts elsewhere",
         f"{_SOURCE}/streaming/micro_batches.py",
         "            start = self._start.before(end)\n",
         "            start = self._start.offsets\n",
+        lambda s: s.starts_later,
     ),
     Planted(
         "a planned micro-batch ends at the end of the log",
         f"{_SOURCE}/streaming/micro_batches.py",
         "        planned = plan_stream(start, end, earliest, self._options.strategy)\n"
         "        for loss in planned.losses:\n",
-        "        end = {tp: (self._observed.latest or end).get(tp, at) for tp, at in end.items()}\n"
+        "        logs = self._observed.latest\n"
+        "        end = {tp: logs.ends.get(tp, at) if logs else at for tp, at in end.items()}\n"
         "        planned = plan_stream(start, end, earliest, self._options.strategy)\n"
         "        for loss in planned.losses:\n",
     ),
@@ -153,12 +163,14 @@ FAULTS: Final = (
         f"{_SOURCE}/planning/stream.py",
         "begin = {**start, **{tp: earliest[tp] for tp in new & earliest.keys()}}",
         "begin = {**end, **start}",
+        likely.has_fault("add partitions"),
     ),
     Planted(
         "lost records are skipped without a warning",
         f"{_SOURCE}/reading/data_loss.py",
         "    if fail_on_data_loss:\n        return loss\n",
         "    if fail_on_data_loss and not loss.reason:\n        return loss\n",
+        likely.must_fail,
     ),
     # --- Writing
     Planted(
@@ -176,12 +188,14 @@ FAULTS: Final = (
         "        for queue in self._queues.values():\n"
         "            queue.renumber(self._id)\n"
         "        return True",
+        likely.is_written,
     ),
     Planted(
         "a batch that is split loses a record",
         "protocol/kafka_protocol/records/splitting.py",
         "[rows[:middle], rows[middle:]]",
         "[rows[:middle], rows[middle + 1 :]]",
+        likely.splits_batches,
     ),
     Planted(
         "a batch whose connection broke counts as written",
@@ -204,6 +218,7 @@ FAULTS: Final = (
         f"{_CLIENT}/producer/producer.py",
         "        if not (self._transaction or config.enable_idempotence):\n",
         "        if not self._transaction:\n",
+        likely.is_written,
     ),
     # --- Exactly once
     Planted(
@@ -211,24 +226,28 @@ FAULTS: Final = (
         f"{_SOURCE}/writing/exactly_once.py",
         "            decisions.decide(decision)\n",
         "            _commit(config, transactions)\n            decisions.decide(decision)\n",
+        likely.is_exactly_once,
     ),
     Planted(
         "an unknown commit counts as done",
         f"{_CLIENT}/producer/coordinated.py",
         "        results[key] = _Result(unanswered, may_be_done=True)\n",
         "        results[key] = _Result(None)\n",
+        likely.is_exactly_once,
     ),
     Planted(
         "a decided micro-batch is written again",
         f"{_SOURCE}/writing/exactly_once.py",
         "        if self.prefix.action(task) is Action.SKIP:\n",
         "        if self.prefix.action(task) is Action.SKIP and task.partition < 0:\n",
+        likely.is_exactly_once,
     ),
     Planted(
         "a decision counts as carried out",
         f"{_SOURCE}/writing/exactly_once.py",
         "    failures = _commit(config, decision.transactions)\n    fenced",
         "    failures: dict[TaskWrite, KafkaError] = {}\n    fenced",
+        likely.is_exactly_once,
     ),
     Planted(
         "the newest records of the commit log are not read",
@@ -236,5 +255,6 @@ FAULTS: Final = (
         "    start, end = list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]\n",
         "    start, end = list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]\n"
         "    end = max(start, end - 4)\n",
+        likely.is_exactly_once,
     ),
 )

@@ -32,4 +32,4 @@ def test_each_fault_fits_the_code(fault: Planted, tmp_path: Path) -> None:
 def test_a_planted_fault_is_found() -> None:
     fault = next(each for each in FAULTS if each.name == "the last record of a range is dropped")
     found = hunt(fault, 120)
-    assert found.seeds is not None, found.problem
+    assert found.seed is not None, found.text

@@ -1,0 +1,37 @@
+"""What a hunt says: only a broken promise counts, and the likely seeds come first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.simulation.drawing import draw
+from tests.simulation.planted.fault import Planted
+from tests.simulation.planted.hunt import found_in, order_of
+
+
+def line(seed: int, *, crashed: bool = False, broken: dict[str, Any] | None = None) -> str:
+    return json.dumps({"seed": seed, "crashed": crashed, "broken": broken})
+
+
+def test_a_broken_promise_is_found_with_its_judge() -> None:
+    broken = {"judge": "rows", "text": "several\nlines"}
+    found = found_in([line(4), line(9, crashed=True), line(0, broken=broken)], "", 7.0)
+    assert (found.seed, found.seeds, found.crashed) == (0, 3, 1)
+    assert (found.judge, found.text, found.seconds) == ("rows", "lines", 7.0)
+
+
+def test_a_crash_or_a_hang_finds_nothing() -> None:
+    found = found_in([line(0, crashed=True), "not a line of the hunt"], "", 1.0)
+    assert (found.seed, found.crashed, found.text) == (None, 1, "not found in 1 seeds")
+    assert found_in([], "a seed does not end", 1.0).text == "a seed does not end"
+
+
+def test_likely_seeds_come_first() -> None:
+    anything = Planted("", "", "", "")
+    assert order_of(anything, 5) == [0, 1, 2, 3, 4]
+    order = order_of(anything._replace(likely=lambda scenario: scenario.has_blanks), 40)
+    assert sorted(order) == [*range(40)]
+    blank = [draw(seed).has_blanks for seed in order]
+    assert blank == sorted(blank, reverse=True)
+    assert 0 < sum(blank) < 40
