@@ -4,8 +4,8 @@
 
     changes.writeStream.foreachBatch(apply_changes("shop.orders", keys=["id"])).start()
 
-`arguments`, `order`, `sql` and `statement` are pure; `rows` and `versions` make the source of the
-MERGE, `target` knows the table. Nothing here reads Kafka.
+`arguments`, `order`, `sql`, `statement` and `types` are pure; `rows`, `checks`, `known_values` and
+`versions` make the source of the MERGE, `target` knows the table. Nothing here reads Kafka.
 """
 
 from __future__ import annotations

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import re
 import uuid
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.window import Window
 
 from kafka_spark_source.changes import statement
 from kafka_spark_source.changes.arguments import (
+    AT,
     HISTORY,
     SEQUENCE,
+    TOMBSTONE,
     UNAVAILABLE,
     VALID_FROM,
     Arguments,
+    ChangeError,
     parse,
-    table_columns,
 )
-from kafka_spark_source.changes.rows import changes_of, check, latest, with_known_values
+from kafka_spark_source.changes.checks import Checked, check, check_order, in_order
+from kafka_spark_source.changes.known_values import with_known_values, with_values_of_old_keys
+from kafka_spark_source.changes.order import POSITION_TYPE
+from kafka_spark_source.changes.rows import changes_of, columns_of, has_position, text_parts
+from kafka_spark_source.changes.sql import quoted
 from kafka_spark_source.changes.target import add_columns, missing_columns, sql_name
 from kafka_spark_source.changes.versions import all_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import DataFrame
+
+_RAISED: Final = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: P0001|$)", re.M)
 
 
 def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a default
@@ -99,44 +114,47 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
 
 
 def _apply(arguments: Arguments, rows: DataFrame, _batch_id: int) -> None:
-    columns = table_columns(arguments, rows.columns)
-    # The check and the MERGE read the micro-batch several times, and it comes from brokers.
+    columns = columns_of(rows, arguments)
+    # The checks and the MERGE read the micro-batch several times, and it comes from brokers.
     changes = changes_of(rows, arguments, columns).persist()
     try:
-        if check(changes, arguments, columns):
-            _merge(arguments, changes, columns)
+        checked = check(changes, arguments, columns)
+        if checked.changes:
+            with _errors():
+                _merge(arguments, changes, columns, checked, has_position(rows, arguments))
     finally:
         changes.unpersist()
 
 
-def _merge(arguments: Arguments, changes: DataFrame, columns: tuple[str, ...]) -> None:
+def _merge(
+    arguments: Arguments,
+    changes: DataFrame,
+    columns: tuple[str, ...],
+    checked: Checked,
+    with_position: bool,
+) -> None:
     spark = changes.sparkSession
     table = sql_name(spark, arguments.target)
-    missing = missing_columns(
-        spark.table(table).schema, _written(changes.schema, arguments, columns), arguments
-    )
+    written = _written(changes.schema, arguments, columns, with_position)
+    missing = missing_columns(spark.table(table).schema, written, arguments)
     if missing:
         add_columns(spark, table, missing)
-    keys = columns[: len(arguments.keys)]
-    merge = statement.Merge(
-        target=table,
-        source=f"pykafka_changes_{uuid.uuid4().hex}",
-        keys=keys,
-        columns=columns,
-        by_position=not arguments.sequence_by,
-        topic_ids=arguments.topic_ids,
-        with_unavailable=UNAVAILABLE in changes.columns,
-        tombstones=arguments.tombstones,
-    )
+    merge = _merge_into(table, spark.table(table).schema, changes.schema, arguments, columns)
+    target = _with_own_columns(spark.table(table), merge, arguments)
+    check_order(changes, target, arguments, columns)
     if arguments.history:
         # Spark 4.1 cannot plan a MERGE whose source, a view, reads its target of Iceberg.
-        source = all_versions(changes, spark.table(table), merge).localCheckpoint()
-        text = statement.versions(merge, HISTORY)
+        source = all_versions(
+            changes, target, arguments, columns, checked.new_keys
+        ).localCheckpoint()
+        text = statement.versions(replace(merge, with_unavailable=False), HISTORY)
     else:
         source = changes
         if merge.with_unavailable:
-            source = with_known_values(source, keys, columns, merge.topic_ids)
-        source = latest(source, keys, merge.topic_ids)
+            if checked.new_keys:
+                source = with_values_of_old_keys(source, target, arguments, columns)
+            source = with_known_values(source, arguments, columns)
+        source = latest(source, arguments, columns)
         text = statement.latest_rows(merge)
     source.createOrReplaceTempView(merge.source)
     try:
@@ -145,7 +163,73 @@ def _merge(arguments: Arguments, changes: DataFrame, columns: tuple[str, ...]) -
         spark.catalog.dropTempView(merge.source)
 
 
-def _written(changes: T.StructType, arguments: Arguments, columns: Sequence[str]) -> T.StructType:
+def latest(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> DataFrame:
+    """The newest change of each key."""
+    keys = [F.col(quoted(each)) for each in columns[: len(arguments.keys)]]
+    newest_first = [each.desc() for each in in_order(arguments)]
+    by_key = Window.partitionBy(*keys).orderBy(*newest_first)
+    number = "_pykafka_number"
+    numbered = changes.withColumn(number, F.row_number().over(by_key))
+    return numbered.where(F.col(number) == 1).drop(number)
+
+
+def _merge_into(
+    table: str,
+    target: T.StructType,
+    changes: T.StructType,
+    arguments: Arguments,
+    columns: tuple[str, ...],
+) -> statement.Merge:
+    present = {each.name.lower(): each for each in target}
+    own = {*arguments.own_columns, TOMBSTONE, AT, *columns}
+    known = {each.lower() for each in own}
+    return statement.Merge(
+        target=table,
+        source=f"pykafka_changes_{uuid.uuid4().hex}",
+        keys=columns[: len(arguments.keys)],
+        types=T.StructType(
+            [T.StructField(each, present[each.lower()].dataType) for each in columns]
+        ),
+        given=T.StructType([changes[each] for each in columns]),
+        others=tuple(each.name for name, each in present.items() if name not in known),
+        by_position=not arguments.sequence_by,
+        topic_ids=arguments.topic_ids,
+        texts=tuple(text_parts(changes[SEQUENCE].dataType)),
+        with_position=bool(arguments.sequence_by) and AT in present,
+        with_unavailable=UNAVAILABLE in changes.names,
+        with_tombstones=TOMBSTONE in present,
+        tombstones=arguments.tombstones,
+    )
+
+
+def _with_own_columns(target: DataFrame, merge: statement.Merge, arguments: Arguments) -> DataFrame:
+    """The rows of the target, also with the columns that a target without deletes lacks."""
+    if arguments.sequence_by and not merge.with_position:
+        target = target.withColumn(AT, F.lit(None).cast(POSITION_TYPE))
+    if not merge.with_tombstones:
+        target = target.withColumn(TOMBSTONE, F.lit(False))
+    return target
+
+
+def _written(
+    changes: T.StructType, arguments: Arguments, columns: Sequence[str], with_position: bool
+) -> T.StructType:
     """The columns of the changes that the table gets."""
-    own = (SEQUENCE, VALID_FROM) if arguments.history else (SEQUENCE,)
+    own = [SEQUENCE]
+    if arguments.sequence_by and with_position:
+        own.append(AT)
+    if arguments.history:
+        own.append(VALID_FROM)
     return T.StructType([changes[each] for each in (*columns, *own)])
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Errors that the statement itself raises, as a ChangeError."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        found = _RAISED.search(str(error))
+        if found is None:
+            raise
+        raise ChangeError(f"{found[1].strip()}; nothing was applied") from error

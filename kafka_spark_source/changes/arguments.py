@@ -13,6 +13,11 @@ SEQUENCE: Final = "_sequence"
 """The column of the target with the position of the change that a row has."""
 TOMBSTONE: Final = "_tombstone"
 """The column of the target that is true for a deleted row, of which only the keys are left."""
+AT: Final = "_position"
+"""The column of the target with the place in Kafka of the change that a row has.
+
+Only with `sequence_by`: without it, the place is the sequence.
+"""
 VALID_FROM: Final = "valid_from"
 VALID_TO: Final = "valid_to"
 CURRENT: Final = "current"
@@ -22,10 +27,15 @@ UNAVAILABLE: Final = "_unavailable"
 """The column of rows with the names of the columns whose values the database did not send."""
 PLACE: Final = "_pykafka_place"
 """A column of the MERGE's source: where a change is in Kafka, as errors show it."""
+LOST: Final = "_pykafka_lost"
+"""A column of the MERGE's source: columns that are unknown, because the row was deleted before."""
 POSITION: Final = ("topic", "partition", "offset")
 """The columns of a record's position."""
 TOPIC_ID: Final = "topicId"
 """The column of the id of a record's topic; the sequence is by default it and the position."""
+
+BEFORE: Final = "before"
+"""The column of rows with the row before the change; it is the table's unless it has the keys."""
 
 # What rows have beside the table's columns: of the envelope and of records, and of broken payloads.
 _OF_CHANGES: Final = (
@@ -68,8 +78,10 @@ class Arguments:
     @property
     def own_columns(self) -> tuple[str, ...]:
         """The columns of the target that are not the rows'."""
-        kept = (SEQUENCE, TOMBSTONE) if self.tombstones else (SEQUENCE,)
-        return (*kept, *HISTORY) if self.history else kept
+        position = (AT,) if self.sequence_by else ()
+        tombstone = (TOMBSTONE,) if self.tombstones else ()
+        history = HISTORY if self.history else ()
+        return (SEQUENCE, *position, *tombstone, *history)
 
 
 def parse(  # noqa: PLR0913 - each is an argument of apply_changes
@@ -123,18 +135,27 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
     return parsed
 
 
-def table_columns(arguments: Arguments, rows: Sequence[str]) -> tuple[str, ...]:
+def table_columns(
+    arguments: Arguments, rows: Sequence[str], more: Iterable[str] = ()
+) -> tuple[str, ...]:
     """The columns of rows that the table gets, keys first.
 
     Args:
         arguments: The arguments of `apply_changes`.
         rows: The names of the columns of the rows.
+        more: Columns of the rows that are not the table's, beside those of every read.
 
     Raises:
-        ChangeError: The rows lack a key or a column of the arguments, or have a column that
-            `apply_changes` itself writes.
+        ChangeError: The rows lack a key or a column of the arguments, have two columns whose names
+            differ in their case only, or a column that `apply_changes` itself writes.
     """
     by_name = {each.lower(): each for each in rows}
+    if len(by_name) < len(rows):
+        twice = [each for each in rows if by_name[each.lower()] != each or rows.count(each) > 1]
+        raise ChangeError(
+            f"the rows have two columns {twice[0]}: names that differ in their case only are one "
+            "for a table, so give one of them another name, with withColumnRenamed"
+        )
     missing = [
         each
         for each in (*arguments.keys, *(arguments.columns or ()))
@@ -148,7 +169,8 @@ def table_columns(arguments: Arguments, rows: Sequence[str]) -> tuple[str, ...]:
     keys = [by_name[each.lower()] for each in arguments.keys]
     others = arguments.columns
     if others is None:
-        left_out = {f"{arguments.prefix}{each}".lower() for each in _OF_CHANGES} | {*_OF_READS}
+        left_out = {f"{arguments.prefix}{each}".lower() for each in _OF_CHANGES}
+        left_out |= {*_OF_READS, *(each.lower() for each in more)}
         others = tuple(each for each in rows if each.lower() not in left_out)
     chosen = tuple(dict.fromkeys([*keys, *(by_name[each.lower()] for each in others)]))
     _refuse_own_columns(arguments, chosen)
@@ -156,7 +178,7 @@ def table_columns(arguments: Arguments, rows: Sequence[str]) -> tuple[str, ...]:
 
 
 def _refuse_own_columns(arguments: Arguments, names: Iterable[str]) -> None:
-    own = {*arguments.own_columns, UNAVAILABLE, PLACE}
+    own = {*arguments.own_columns, UNAVAILABLE, PLACE, LOST}
     clash = [each for each in names if each.lower() in own]
     if clash:
         raise KafkaConfigError(

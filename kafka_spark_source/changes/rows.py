@@ -1,18 +1,20 @@
-"""The rows of a micro-batch as changes: checked, and one for each key.
+"""The rows of a micro-batch as changes.
 
-A change has the table's columns, its sequence, whether it deletes the row, and its place in Kafka.
+A change has the table's columns, its sequence, its place in Kafka, and whether it deletes the row.
+An update that changes the key is two changes: the row of the key before it is deleted.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.window import Window
 
 from kafka_spark_source.changes.arguments import (
+    AT,
+    BEFORE,
     PLACE,
     POSITION,
     SEQUENCE,
@@ -22,21 +24,46 @@ from kafka_spark_source.changes.arguments import (
     VALID_FROM,
     Arguments,
     ChangeError,
+    table_columns,
 )
-from kafka_spark_source.changes.order import MOVED, RECREATED, age
-from kafka_spark_source.changes.sql import failure, quoted, text
-from kafka_spark_source.changes.statement import UNKNOWN
+from kafka_spark_source.changes.order import POSITION_TYPE, Change, TextPart
+from kafka_spark_source.changes.sql import quoted, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
 
+CREATED: Final = "_pykafka_created"
+"""Of changes with UNAVAILABLE: whether the change may give a row a new key."""
+SOURCE: Final = "_pykafka_source"
+"""Of changes with UNAVAILABLE: the place of the change in the database; null if it is not known.
+
+The delete of a row's old key and the insert with its new one have the same.
+"""
+INCOMPLETE: Final = "_pykafka_incomplete"
+"""Whether the row before an update lacks a part of its key, which another part changes."""
+
+OPERATIONS: Final = ("c", "u", "r", "d")
 _OP: Final = "op"
 _DELETE: Final = "d"
-_OPERATIONS: Final = ("c", "u", "r", _DELETE)
+_CREATE: Final = "c"
+_KEY: Final = "key"
+_IS_BEFORE: Final = "_pykafka_is_before"
 # The time of a change, where rows have one: in the database, of Debezium, of the record.
 _TIMES: Final = ("source.ts_ms", "ts_ms", "timestamp")
+# Fields of `source` that differ for each change; the time does not.
+_LOG_POSITIONS: Final = ("lsn", "pos", "scn", "change_lsn")
+
+
+def columns_of(rows: DataFrame, arguments: Arguments) -> tuple[str, ...]:
+    """The columns of the table, keys first.
+
+    Raises:
+        ChangeError: The rows lack one, as `table_columns` says.
+    """
+    more = [BEFORE] if _tells_keys(rows, arguments, BEFORE) else []
+    return table_columns(arguments, rows.columns, [arguments.prefix + each for each in more])
 
 
 def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) -> DataFrame:
@@ -50,164 +77,61 @@ def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) ->
     Raises:
         ChangeError: The rows lack a column that tells the operation, the sequence or the time.
     """
+    keys = columns[: len(arguments.keys)]
     deleted = F.expr(_delete_condition(rows, arguments))
-    keys = columns[: len(arguments.keys)]
-    values = [
-        F.col(quoted(each)) if each in keys else _unless(deleted, F.col(quoted(each))).alias(each)
-        for each in columns
-    ]
-    unavailable = [F.col(UNAVAILABLE)] if UNAVAILABLE in rows.columns else []
-    time = [_time(rows, arguments).alias(VALID_FROM)] if arguments.history else []
-    return rows.select(
-        *values,
-        _sequence(rows, arguments).alias(SEQUENCE),
-        deleted.alias(TOMBSTONE),
-        _place(rows, arguments).alias(PLACE),
-        *unavailable,
-        *time,
-    )
-
-
-def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> int:
-    """Check all changes of a micro-batch before one is applied; how many there are.
-
-    Raises:
-        ChangeError: A key, a sequence or a time is null, an operation is unknown, or changes of
-            a key are in no order. The text has the place of one.
-    """
-    keys = columns[: len(arguments.keys)]
-    faults = {
-        f"a key is null: {', '.join(keys)}": _any_null([F.col(quoted(each)) for each in keys]),
-        "the sequence is null": _any_null(_sequence_parts(changes, arguments)),
-        _no_operation(arguments): F.col(TOMBSTONE).isNull(),
-    }
-    if arguments.history:
-        faults["the time of the change is null"] = F.col(VALID_FROM).isNull()
-    if arguments.topic_ids:
-        faults["the id of its topic is not in `topic_ids`: add it at the end"] = ~F.coalesce(
-            F.col(SEQUENCE)[TOPIC_ID].isin([*arguments.topic_ids]), F.lit(False)
+    before = _before(rows, arguments)
+    is_before = F.lit(False)
+    if before is not None:
+        has_other = ~deleted & _has_another_key(before, keys)
+        rows = rows.withColumns(
+            {
+                INCOMPLETE: has_other & _any([_field_of(before, each).isNull() for each in keys]),
+                _IS_BEFORE: F.explode(
+                    F.when(has_other, F.array(F.lit(True), F.lit(False))).otherwise(
+                        F.array(F.lit(False))
+                    )
+                ),
+            }
         )
-    places = [
-        F.min(F.when(condition, F.col(PLACE))).alias(f"fault_{number}")
-        for number, condition in enumerate(faults.values())
-    ]
-    found = changes.agg(F.count(F.lit(1)).alias("rows"), *places).collect()[0]
-    for number, reason in enumerate(faults):
-        place = found[f"fault_{number}"]
-        if place is not None:
-            raise ChangeError(f"the change of {place}: {reason}; nothing was applied")
-    if found["rows"]:
-        _check_order(changes, arguments, keys)
-    return int(found["rows"])
-
-
-def in_order(topic_ids: Sequence[str]) -> list[Column]:
-    """The columns by which the changes of a key are in order."""
-    ages = [F.expr(age(SEQUENCE, topic_ids))] if topic_ids else []
-    return [*ages, F.col(SEQUENCE)]
-
-
-def latest(changes: DataFrame, keys: Sequence[str], topic_ids: Sequence[str] = ()) -> DataFrame:
-    """The newest change of each key."""
-    newest_first = [each.desc() for each in in_order(topic_ids)]
-    by_key = Window.partitionBy(*map(_column, keys)).orderBy(*newest_first)
-    number = "_pykafka_number"
-    numbered = changes.withColumn(number, F.row_number().over(by_key))
-    return numbered.where(F.col(number) == 1).drop(number)
-
-
-def with_known_values(
-    changes: DataFrame,
-    keys: Sequence[str],
-    columns: Sequence[str],
-    topic_ids: Sequence[str] = (),
-) -> DataFrame:
-    """Values that the database did not send, from the change of the key before, if it has them.
-
-    UNAVAILABLE then names the values that no change has; it is null if all are known. A deleted
-    row has no values to keep.
-    """
-    before = (
-        Window.partitionBy(*map(_column, keys))
-        .orderBy(*in_order(topic_ids))
-        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    )
-    others = [each for each in columns if each not in keys]
-    known = {
-        each: F.last(_known(each), ignorenulls=True).over(before).alias(_holder(number))
-        for number, each in enumerate(others)
-    }
-    held = changes.select("*", *known.values())
+        is_before = F.col(_IS_BEFORE)
+    is_gone = deleted | is_before
     values = {
-        each: _held_value(each, F.col(_holder(number))).alias(each)
-        for number, each in enumerate(others)
+        each: (F.col(quoted(each)) if before is None else _key_of(before, each, is_before))
+        if each in keys
+        else F.when(~is_gone, F.col(quoted(each)))
+        for each in columns
     }
-    unknown = F.array_compact(
-        F.array(
-            *(
-                F.when(F.col(_holder(number)).isNull(), F.lit(each))
-                for number, each in enumerate(others)
-            )
-        )
+    more = [_position(rows, arguments).alias(AT)] if arguments.sequence_by else []
+    more += [F.col(INCOMPLETE)] if before is not None else []
+    more += _unavailable(rows, arguments, before, keys) if UNAVAILABLE in rows.columns else []
+    more += [_time(rows, arguments).alias(VALID_FROM)] if arguments.history else []
+    return rows.select(
+        *(value.alias(name) for name, value in values.items()),
+        _sequence(rows, arguments).alias(SEQUENCE),
+        is_gone.alias(TOMBSTONE),
+        _place(rows, arguments).alias(PLACE),
+        *more,
     )
-    kept = [_column(each) for each in changes.columns if each not in values and each != UNAVAILABLE]
-    # Null for most: a column that can be null is one for Spark in an outer join, too.
-    some = F.when(F.size(unknown) > 0, unknown)
-    return held.select(*kept, *values.values(), some.alias(UNAVAILABLE))
 
 
-def _known(column: str) -> Column:
-    """The value and whether the row is gone; null where the database did not send the value."""
-    is_sent = ~F.coalesce(F.array_contains(F.col(UNAVAILABLE), column), F.lit(False))
-    is_known = F.col(TOMBSTONE) | is_sent
-    value = F.struct(F.col(TOMBSTONE).alias("gone"), _column(column).alias("value"))
-    return F.when(is_known, value)
+def change_at(arguments: Arguments, within: str = "") -> Change:
+    """The expressions for a change; `within` is before the names of columns, such as `s.`."""
+    sequence = f"{within}{quoted(SEQUENCE)}"
+    position = f"{within}{quoted(AT)}" if arguments.sequence_by else sequence
+    return Change(sequence, position, f"{within}{quoted(PLACE)}")
 
 
-def _held_value(column: str, holder: Column) -> Column:
-    fails = F.expr(failure(f"column {column} of the change of ", UNKNOWN, quoted(PLACE)))
-    is_lost = holder["gone"] & ~F.col(TOMBSTONE)
-    return F.when(is_lost, fails).otherwise(holder["value"])
-
-
-def _holder(number: int) -> str:
-    return f"_pykafka_known_{number}"
-
-
-def _check_order(changes: DataFrame, arguments: Arguments, keys: Sequence[str]) -> None:
-    """Check that the sequence orders the changes of each key."""
-    by, sequence = [*map(_column, keys)], F.col(SEQUENCE)
-    if arguments.sequence_by:
-        by.append(sequence)
-        compared = F.to_json(F.struct(*map(_column, _contents(changes))))
-    else:
-        if arguments.topic_ids:  # the changes of different topics are in order, too
-            by.append(sequence[TOPIC_ID])
-        compared = F.struct(*(sequence[each] for each in ("topic", TOPIC_ID, "partition")))
-    groups = changes.groupBy(*by).agg(
-        F.min(compared).alias("least"), F.max(compared).alias("most"), F.min(PLACE).alias("place")
-    )
-    found = groups.where("least <> most").select("place", "least", "most").take(1)
-    if found:
-        place, least, most = found[0]
-        raise ChangeError(
-            f"the change of {place}: {_disorder(arguments, least, most)}; nothing was applied"
-        )
-
-
-def _disorder(arguments: Arguments, least: Any, most: Any) -> str:
-    if arguments.sequence_by:
-        return (
-            "the key has two different changes with this sequence: give `sequence_by` one more "
-            'column that tells them apart, e.g. sequence_by=["source.lsn", "offset"]'
-        )
-    if least["topic"] == most["topic"] and least[TOPIC_ID] != most[TOPIC_ID]:
-        return f"{RECREATED}{least[TOPIC_ID]}, {most[TOPIC_ID]}"
-    return MOVED
-
-
-def _contents(changes: DataFrame) -> list[str]:
-    return [each for each in changes.columns if each != PLACE]
+def text_parts(sequence: T.DataType) -> list[TextPart]:
+    """The texts in a sequence of the user's, with the fields before them."""
+    if isinstance(sequence, T.StringType):
+        return [("",)]
+    fields = [*sequence] if isinstance(sequence, T.StructType) else []
+    names = [f".{quoted(each.name)}" for each in fields]
+    return [
+        (*names[:number], names[number])
+        for number, each in enumerate(fields)
+        if isinstance(each.dataType, T.StringType)
+    ]
 
 
 def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
@@ -219,17 +143,71 @@ def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
             f"the rows have no column {op}, which marks deletes: read the topic with the option "
             "envelope, or give `delete`, a condition such as \"kind = 'deleted'\""
         )
-    others = ", ".join(text(each) for each in _OPERATIONS if each != _DELETE)
+    others = ", ".join(text(each) for each in OPERATIONS if each != _DELETE)
     op = quoted(op)
     return f"CASE WHEN {op} = {text(_DELETE)} THEN true WHEN {op} IN ({others}) THEN false END"
 
 
-def _no_operation(arguments: Arguments) -> str:
-    if arguments.delete is not None:
-        return "`delete` is null, neither true nor false"
-    return (
-        f"op is not one of {', '.join(_OPERATIONS)}: filter other events out before, e.g. truncates"
-    )
+def _before(rows: DataFrame, arguments: Arguments) -> str | None:
+    """The column with the row before a change, if it tells the key.
+
+    If the record's key has the columns of the key, Debezium writes an update of the key as a
+    delete and an insert. The key that `before` then has may be a filler.
+    """
+    if _tells_keys(rows, arguments, _KEY) or not _tells_keys(rows, arguments, BEFORE):
+        return None
+    return arguments.prefix + BEFORE
+
+
+def _tells_keys(rows: DataFrame, arguments: Arguments, name: str) -> bool:
+    """Whether a column of the envelope is a struct with the columns of the key."""
+    column = arguments.prefix + name
+    is_of_table = column in {*arguments.keys, *(arguments.columns or ())}
+    keys = {each.lower() for each in arguments.keys}
+    return not is_of_table and keys <= _fields_of(rows, column)
+
+
+def _fields_of(rows: DataFrame, name: str) -> set[str]:
+    type_ = rows.schema[name].dataType if name in rows.columns else None
+    return {each.lower() for each in type_.names} if isinstance(type_, T.StructType) else set()
+
+
+def _has_another_key(before: str, keys: Sequence[str]) -> Column:
+    differs = [
+        _field_of(before, each).isNotNull() & (_field_of(before, each) != _column(each))
+        for each in keys
+    ]
+    return F.coalesce(_any(differs), F.lit(False))
+
+
+def _key_of(before: str, key: str, is_before: Column) -> Column:
+    return F.when(is_before, _field_of(before, key)).otherwise(_column(key))
+
+
+def _field_of(column: str, field: str) -> Column:
+    return F.col(f"{quoted(column)}.{quoted(field)}")
+
+
+def _unavailable(
+    rows: DataFrame, arguments: Arguments, before: str | None, keys: Sequence[str]
+) -> list[Column]:
+    """The columns that the database did not send, and how a change of the key is found."""
+    is_before = F.lit(False) if before is None else F.col(_IS_BEFORE)
+    op = arguments.prefix + _OP
+    created = F.col(quoted(op)) == _CREATE if op in rows.columns else F.lit(False)
+    if before is not None:
+        created |= _has_another_key(before, keys)
+    fields = _fields_of(rows, f"{arguments.prefix}source")
+    source = F.lit(None).cast("string")
+    if not fields.isdisjoint(_LOG_POSITIONS):
+        source = F.to_json(_column(f"{arguments.prefix}source"))
+        if has_position(rows, arguments):  # several databases may have equal positions
+            source = F.concat_ws(" ", _column(f"{arguments.prefix}topic"), source)
+    return [
+        F.when(~is_before, F.col(UNAVAILABLE)).alias(UNAVAILABLE),
+        F.coalesce(created & ~is_before, F.lit(False)).alias(CREATED),
+        source.alias(SOURCE),
+    ]
 
 
 def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
@@ -252,20 +230,27 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
     return F.struct(*(_column(given).alias(name) for name, given in position.items()))
 
 
-def _sequence_parts(changes: DataFrame, arguments: Arguments) -> list[Column]:
-    """The parts of the sequence that may not be null; brokers before Kafka 2.8 give no ids."""
-    sequence = F.col(SEQUENCE)
-    if not arguments.sequence_by:
-        return [sequence[each] for each in POSITION]
-    type_ = changes.schema[SEQUENCE].dataType
-    names = type_.names if isinstance(type_, T.StructType) else []
-    return [sequence, *(sequence[each] for each in names)]
-
-
 def _field(expression: str, number: int) -> str:
     """The name of an expression's field of the sequence: `source.lsn` -> `source_lsn`."""
     is_column = re.fullmatch(r"[\w.]+", expression)
     return expression.replace(".", "_") if is_column else f"by_{number}"
+
+
+def has_position(rows: DataFrame, arguments: Arguments) -> bool:
+    """Whether rows tell their place in Kafka."""
+    return {arguments.prefix + each for each in POSITION} <= {*rows.columns}
+
+
+def _position(rows: DataFrame, arguments: Arguments) -> Column:
+    if not has_position(rows, arguments):
+        return F.lit(None).cast(POSITION_TYPE)
+    parts = {each: _column(arguments.prefix + each) for each in POSITION}
+    topic_id = arguments.prefix + TOPIC_ID
+    parts[TOPIC_ID] = _column(topic_id) if topic_id in rows.columns else F.lit(None)
+    time = [f"{arguments.prefix}source", "ts_ms"]
+    has_time = _type_of(rows, time) in {"int", "bigint"}
+    parts["ts_ms"] = F.col(".".join(map(quoted, time))) if has_time else F.lit(None)
+    return F.struct(*(each.alias(name) for name, each in parts.items())).cast(POSITION_TYPE)
 
 
 def _time(rows: DataFrame, arguments: Arguments) -> Column:
@@ -306,12 +291,8 @@ def _column(name: str) -> Column:
     return F.col(quoted(name))
 
 
-def _unless(condition: Column, value: Column) -> Column:
-    return F.when(~condition, value)
-
-
-def _any_null(columns: Sequence[Column]) -> Column:
+def _any(conditions: Sequence[Column]) -> Column:
     found = F.lit(False)
-    for each in columns:
-        found |= each.isNull()
+    for each in conditions:
+        found |= each
     return found

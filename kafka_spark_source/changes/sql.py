@@ -14,10 +14,15 @@ def text(value: str) -> str:
     return f"'{escaped}'"
 
 
-def failure(about: str, reason: str, place: str, *more: str) -> str:
-    """An expression that fails, with the place of the change in the error.
+def message(about: str, reason: str, place: str, *more: str) -> str:
+    """An expression for the text of an error, with the place of the change.
 
-    `more` are expressions that come behind the reason.
+    `more` are expressions that come after the reason.
     """
     parts = [text(about), place, text(f": {reason}"), *more]
-    return f"raise_error(concat({', '.join(parts)}))"
+    return f"concat({', '.join(parts)})"
+
+
+def failure(about: str, reason: str, place: str, *more: str) -> str:
+    """An expression that fails with the text of `message`."""
+    return f"raise_error({message(about, reason, place, *more)})"

@@ -1,8 +1,8 @@
-"""The text of the MERGE of a micro-batch. Pure: nothing here knows Spark.
+"""The text of the MERGE of a micro-batch. Pure: nothing here knows Spark's sessions.
 
 Both statements are idempotent. `latest_rows` compares sequences, so a change that is not newer than
-the row changes nothing. `versions` matches a version by its keys and its sequence, so a change
-that the table has is found again.
+the row changes nothing. `versions` matches a version by its keys, its sequence and its place in
+Kafka, so a change that the table has is found again.
 """
 
 from __future__ import annotations
@@ -11,22 +11,36 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from pyspark.sql import types as T
+
 from kafka_spark_source.changes.arguments import (
+    AT,
     CURRENT,
+    LOST,
     PLACE,
     SEQUENCE,
     TOMBSTONE,
     UNAVAILABLE,
     VALID_TO,
 )
-from kafka_spark_source.changes.order import is_newer
+from kafka_spark_source.changes.order import (
+    POSITION_TYPE,
+    Change,
+    TextPart,
+    in_one_partition,
+    is_newer,
+    is_newer_by_values,
+    of_row,
+)
 from kafka_spark_source.changes.sql import failure, quoted, text
+from kafka_spark_source.changes.types import comparable
 
 _TARGET: Final = "t"
 _SOURCE: Final = "s"
 UNKNOWN: Final = (
-    "the database did not send its value (TOAST), and no change before it has it: read the topic "
-    "from a snapshot on, or set REPLICA IDENTITY FULL"
+    "the database did not send its value (TOAST), and no change before it in this micro-batch and "
+    "no row of the table has it: apply the topic once from a snapshot on, in one call with a batch "
+    "read, or set REPLICA IDENTITY FULL"
 )
 
 
@@ -37,21 +51,43 @@ class Merge:
     Attributes:
         target: The table, as SQL names it.
         source: The view with the changes.
-        columns: The columns of the rows, with the keys.
+        keys: The columns of the key.
+        types: The columns of the rows, keys first, with the types of the target.
+        given: The types of these columns in the source.
+        others: Columns of the target that are neither of the rows nor of `apply_changes`.
         by_position: Whether the sequence is a record's position.
         topic_ids: The ids of topics whose order is known, the oldest first.
-        with_unavailable: Whether rows tell which values the database did not send.
+        texts: The texts in the sequence.
+        with_position: Whether the target has AT.
+        with_unavailable: Whether the source has UNAVAILABLE and LOST.
+        with_tombstones: Whether the target has TOMBSTONE.
         tombstones: Whether deleted rows are kept.
     """
 
     target: str
     source: str
     keys: tuple[str, ...]
-    columns: tuple[str, ...]
+    types: T.StructType
+    given: T.StructType
+    others: tuple[str, ...]
     by_position: bool
     topic_ids: tuple[str, ...]
+    texts: tuple[TextPart, ...]
+    with_position: bool
     with_unavailable: bool
+    with_tombstones: bool
     tombstones: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the rows, keys first."""
+        return tuple(self.types.names)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The columns that a change sets beside those of the rows."""
+        position = (AT,) if self.with_position else ()
+        return (SEQUENCE, *position, *((TOMBSTONE,) if self.with_tombstones else ()))
 
 
 def latest_rows(merge: Merge) -> str:
@@ -61,16 +97,16 @@ def latest_rows(merge: Merge) -> str:
     a delete.
     """
     newer = _newer(merge)
-    own = (SEQUENCE, TOMBSTONE) if merge.tombstones else (SEQUENCE,)
+    is_deleted = _of_source(TOMBSTONE)
     updated = {
         **{each: _kept_or_sent(merge, each) for each in merge.columns if each not in merge.keys},
-        **{each: _of_source(each) for each in own},
+        **{each: _unless_deleted(merge, each) for each in merge.others},
+        **{each: _of_source(each) for each in merge.own},
     }
     inserted = {
         **{each: _sent(merge, each) for each in merge.columns},
-        **{each: _of_source(each) for each in own},
+        **{each: _of_source(each) for each in merge.own},
     }
-    is_deleted = _of_source(TOMBSTONE)
     removed = f"WHEN MATCHED AND ({newer}) AND {is_deleted} THEN DELETE"
     only_rows = f" AND NOT {is_deleted}"
     return "\n".join(
@@ -91,12 +127,17 @@ def versions(merge: Merge, history: Iterable[str]) -> str:
     """
     ends = (VALID_TO, CURRENT)
     same = " AND ".join(f"{_of_target(each)} <=> {_of_source(each)}" for each in ends)
-    updated = {each: _of_source(each) for each in ends}
-    inserted = [*merge.columns, SEQUENCE, TOMBSTONE, *history]
+    others = [each for each in merge.columns if each not in merge.keys]
+    updated = {each: _of_source(each) for each in (*others, *ends)}
+    inserted = [*merge.columns, *merge.own, *history]
+    identity = " AND ".join(
+        f"{_of_target(each)} <=> {_of_source(each)}" for each in merge.own if each != TOMBSTONE
+    )
+    is_other = f"NOT ({same}) OR {_differs(merge)}"
     return "\n".join(
         [
-            f"{_head(merge)} AND {_of_target(SEQUENCE)} <=> {_of_source(SEQUENCE)}",
-            f"WHEN MATCHED AND NOT ({same}) THEN UPDATE SET {_assignments(updated)}",
+            f"{_head(merge)} AND {identity}",
+            f"WHEN MATCHED AND ({is_other}) THEN UPDATE SET {_assignments(updated)}",
             f"WHEN NOT MATCHED THEN {_insert({each: _of_source(each) for each in inserted})}",
         ]
     )
@@ -113,20 +154,62 @@ def _head(merge: Merge) -> str:
 
 def _newer(merge: Merge) -> str:
     """Whether the change is newer than the row; a row without a sequence came another way."""
-    ours, theirs = _of_source(SEQUENCE), _of_target(SEQUENCE)
-    if not merge.by_position:
-        return f"{theirs} IS NULL OR {ours} > {theirs}"
-    return is_newer(ours, theirs, merge.topic_ids, _of_source(PLACE))
+    ours, theirs = _changes(merge)
+    if merge.by_position:
+        return is_newer(ours, theirs, merge.topic_ids, _differs(merge))
+    return is_newer_by_values(ours, theirs, merge.texts, _differs(merge))
+
+
+def _changes(merge: Merge) -> tuple[Change, Change]:
+    """The change of the source, and that of the row."""
+    at = SEQUENCE if merge.by_position else AT
+    row = of_row(_of_target(SEQUENCE), _of_target(at))
+    if not merge.by_position and not merge.with_position:
+        nowhere = f"CAST(NULL AS {POSITION_TYPE})"
+        row = Change(_of_target(SEQUENCE), nowhere, "'a row without a position'")
+    return Change(_of_source(SEQUENCE), _of_source(at), _of_source(PLACE)), row
+
+
+def _differs(merge: Merge) -> str:
+    """Whether the row has other values than the change, but for those that were not sent."""
+    same = [_is_same(merge, each) for each in merge.columns if each not in merge.keys]
+    if merge.with_tombstones:
+        same.append(f"coalesce({_of_target(TOMBSTONE)}, false) = {_of_source(TOMBSTONE)}")
+    else:
+        same.append(f"NOT {_of_source(TOMBSTONE)}")
+    return f"NOT ({' AND '.join(same)})"
+
+
+def _is_same(merge: Merge, column: str) -> str:
+    type_, given = merge.types[column].dataType, merge.given[column].dataType
+    ours = _of_source(column)
+    if given.simpleString() != type_.simpleString():
+        ours = f"CAST({ours} AS {type_.simpleString()})"
+    same = f"{comparable(ours, type_)} <=> {comparable(_of_target(column), type_)}"
+    return f"({_is_unavailable(column)} OR {same})" if merge.with_unavailable else f"({same})"
 
 
 def _kept_or_sent(merge: Merge, column: str) -> str:
     """The value of an update: that of the row, where the database did not send one."""
     if not merge.with_unavailable:
         return _of_source(column)
-    kept = _of_target(column)
-    if merge.tombstones:
-        kept = f"CASE WHEN {_of_target(TOMBSTONE)} THEN {_unknown(column)} ELSE {kept} END"
+    ours, theirs = (each.position for each in _changes(merge))
+    is_same = f"{in_one_partition(ours, theirs)} AND {ours}.offset = {theirs}.offset"
+    is_gone = (
+        f"array_contains({_of_source(LOST)}, {text(column)}) AND NOT coalesce({is_same}, false)"
+    )
+    if merge.with_tombstones:
+        is_gone = f"{is_gone} OR {_of_target(TOMBSTONE)}"
+    kept = f"CASE WHEN {is_gone} THEN {_unknown(column)} ELSE {_of_target(column)} END"
     return f"CASE WHEN {_is_unavailable(column)} THEN {kept} ELSE {_of_source(column)} END"
+
+
+def _unless_deleted(merge: Merge, column: str) -> str:
+    """The value of a column that the rows lack: a deleted row keeps none, and gets none back."""
+    is_gone = _of_source(TOMBSTONE)
+    if merge.with_tombstones:
+        is_gone = f"{is_gone} OR {_of_target(TOMBSTONE)}"
+    return f"CASE WHEN {is_gone} THEN NULL ELSE {_of_target(column)} END"
 
 
 def _sent(merge: Merge, column: str) -> str:
@@ -143,7 +226,7 @@ def _unknown(column: str) -> str:
 
 
 def _is_unavailable(column: str) -> str:
-    return f"array_contains({_of_source(UNAVAILABLE)}, {text(column)})"
+    return f"coalesce(array_contains({_of_source(UNAVAILABLE)}, {text(column)}), false)"
 
 
 def _insert(values: dict[str, str]) -> str:

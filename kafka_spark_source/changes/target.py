@@ -19,13 +19,15 @@ from kafka_spark_source.changes.arguments import (
     ChangeError,
 )
 from kafka_spark_source.changes.sql import quoted
+from kafka_spark_source.changes.types import fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 _FORMATS: Final = ("delta", "iceberg")
+_MOMENTS_FEATURE: Final = "'delta.feature.timestampNtz'"
 _ICEBERG_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
 
 
@@ -43,11 +45,11 @@ def sql_name(spark: SparkSession, target: str) -> str:
         raise ChangeError(
             f"the target {target} cannot be described: {_first_line(error)}"
         ) from error
-    providers = [row["data_type"] for row in description if row["col_name"] == "Provider"]
-    if not providers or providers[-1].lower() not in _FORMATS:
-        found = providers[-1] if providers else "of no known format"
+    provider = _provider(description)
+    if provider not in _FORMATS:
         raise ChangeError(
-            f"the target {target} is {found}, but MERGE needs a table of Delta or Iceberg"
+            f"the target {target} is {provider or 'of no known format'}, but MERGE needs a table "
+            "of Delta or Iceberg"
         )
     return target
 
@@ -59,13 +61,14 @@ def missing_columns(
 
     Args:
         target: The columns of the target.
-        rows: The columns of the changes that the table gets, with SEQUENCE, and with VALID_FROM
-            if there is a history.
+        rows: The columns of the changes that the table gets, with SEQUENCE, with AT if rows tell
+            their place, and with VALID_FROM if there is a history.
         arguments: The arguments of `apply_changes`.
 
     Raises:
         ChangeError: The target lacks a key, or any column without `evolve`; a column that a
-            deleted row leaves empty is NOT NULL; or its sequence has another type.
+            deleted row leaves empty is NOT NULL; a column cannot have all values of the rows; or
+            the target was filled in another way.
     """
     present = {field.name.lower(): field for field in target}
     wanted = [*rows, *_own_fields(rows, arguments)]
@@ -77,14 +80,16 @@ def missing_columns(
             f"the target {arguments.target} has no column {', '.join(keys)}, which is a key; its "
             f"columns are {', '.join(target.names)}"
         )
+    _check_history(present, rows, arguments)
     if missing and not arguments.evolve:
         raise ChangeError(
             f"the target {arguments.target} lacks columns: {_listed(missing)}. Let apply_changes "
             "add them with evolve=True, add them yourself, or choose others with `columns`"
         )
     _check_sequence(present.get(SEQUENCE), rows[SEQUENCE], arguments)
+    _check_types(present, wanted, arguments)
     if arguments.tombstones:
-        _check_nullable(present, rows, arguments)
+        _check_nullable(present, arguments)
     return missing
 
 
@@ -96,11 +101,30 @@ def add_columns(spark: SparkSession, table: str, fields: Sequence[T.StructField]
     """
     nullable = [T.StructField(each.name, each.dataType) for each in fields]
     try:
+        if any(_has_moments(each.dataType) for each in fields) and _is_delta(spark, table):
+            spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_MOMENTS_FEATURE} = 'supported')")
         spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({T.StructType(nullable).toDDL()})")
-    except PySparkException as error:
+    except Exception as error:  # of Delta's features it is an error of Py4J
         raise ChangeError(
-            f"the target {table} does not take the columns {_listed(fields)}: {_first_line(error)}"
+            f"the target {table} does not take the columns {_listed(fields)}: {_first_line(error)}."
+            " Add them yourself, e.g. with a property of the table that allows them, choose others "
+            "with `columns`, or give them other names or types: withColumnRenamed, cast"
         ) from error
+
+
+def _is_delta(spark: SparkSession, table: str) -> bool:
+    return _provider(spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()) == "delta"
+
+
+def _has_moments(type_: T.DataType) -> bool:
+    """Whether a type has a TIMESTAMP_NTZ in it: a table of Delta needs a feature for it."""
+    if isinstance(type_, T.StructType):
+        return any(_has_moments(each.dataType) for each in type_)
+    if isinstance(type_, T.ArrayType):
+        return _has_moments(type_.elementType)
+    if isinstance(type_, T.MapType):
+        return _has_moments(type_.keyType) or _has_moments(type_.valueType)
+    return isinstance(type_, T.TimestampNTZType)
 
 
 def _own_fields(rows: T.StructType, arguments: Arguments) -> list[T.StructField]:
@@ -116,32 +140,67 @@ def _check_sequence(
 ) -> None:
     if present is None:
         return
-    there, ours = (each.dataType.simpleString() for each in (present, given))
-    if there != ours:
+    if not fits(given.dataType, present.dataType):
+        there, ours = (each.dataType.simpleString() for each in (present, given))
         raise ChangeError(
             f"the sequences in {arguments.target} are {there}, and the new ones {ours}: "
-            "they cannot be compared. Use the `sequence_by` that the table was filled with, or a "
-            "new table"
+            "they cannot be compared. Use the `sequence_by` that the table was filled with, cast "
+            "to its type, or a new table"
         )
 
 
-def _check_nullable(
+def _check_types(
+    present: dict[str, T.StructField], wanted: Sequence[T.StructField], arguments: Arguments
+) -> None:
+    """Check that the target can have all values of the rows: a MERGE would cast them."""
+    keys = {each.lower() for each in arguments.keys}
+    for field in wanted:
+        there = present.get(field.name.lower(), field).dataType
+        if fits(field.dataType, there) or field.name == SEQUENCE:
+            continue
+        what = "key" if field.name.lower() in keys else "column"
+        raise ChangeError(
+            f"the {what} {field.name} is {field.dataType.simpleString()} in the rows and "
+            f"{there.simpleString()} in the target {arguments.target}, which cannot have all of "
+            "its values. Widen the column of the target (ALTER TABLE ... ALTER COLUMN ... TYPE, if "
+            "the table allows it), fill a new table, or cast the column of the rows"
+        )
+
+
+def _check_history(
     present: dict[str, T.StructField], rows: T.StructType, arguments: Arguments
 ) -> None:
-    keys = {each.lower() for each in arguments.keys}
+    """Check that a table with versions of rows stays one, and no other becomes one."""
+    names = {each.name.lower() for each in rows}
+    has_history = {*HISTORY, SEQUENCE} <= present.keys() and not names & {VALID_TO, CURRENT}
+    if has_history and not arguments.history:
+        raise ChangeError(
+            f"the target {arguments.target} has versions of rows, with {', '.join(HISTORY)}, and "
+            "each would be overwritten: give `history`, as when it was filled, or a new table"
+        )
+    if arguments.history and SEQUENCE in present and not {*HISTORY} <= present.keys():
+        raise ChangeError(
+            f"the target {arguments.target} was filled without `history`: leave it out, or give a "
+            "new table, and fill it from the first offset on"
+        )
+
+
+def _check_nullable(present: dict[str, T.StructField], arguments: Arguments) -> None:
+    kept = {each.lower() for each in arguments.keys} | {SEQUENCE, *HISTORY}
     strict = [
-        field.name
-        for field in rows
-        if field.name.lower() not in keys | {SEQUENCE, *HISTORY}
-        and not present.get(field.name.lower(), field).nullable
+        field.name for name, field in present.items() if name not in kept and not field.nullable
     ]
-    strict = [each for each in strict if each.lower() in present]
     if strict:
         raise ChangeError(
             f"the target {arguments.target} has columns that are NOT NULL: {', '.join(strict)}. A "
             "deleted row keeps only its keys: drop NOT NULL, or let deletes remove rows, with "
             "tombstones=False"
         )
+
+
+def _provider(description: Sequence[Row]) -> str:
+    found = [row["data_type"] for row in description if row["col_name"] == "Provider"]
+    return str(found[-1]).lower() if found else ""
 
 
 def _at_path(spark: SparkSession, path: str) -> str:

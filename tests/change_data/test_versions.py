@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_spark_source.changes.arguments import ChangeError
 from tests.change_data.tables import MakeTarget, change
-from tests.spark_session import SPARK_ERRORS
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -55,7 +55,7 @@ def test_a_value_that_was_not_sent_is_that_of_the_version_before(new_target: Mak
     target.apply(later, history=True)
     target.apply(later, history=True)
     assert target.rows("name", "size") == [("Ann", 7), ("Anna", 8), ("ann", 7)]
-    with pytest.raises(SPARK_ERRORS, match="column size of the change of t-0 at offset 9"):
+    with pytest.raises(ChangeError, match="column size of the change of t-0 at offset 9"):
         target.apply([change("u", 5, "x", 9, _unavailable=["size"])], history=True)
 
 
@@ -69,7 +69,7 @@ def test_the_versions_of_a_topic_that_was_created_again_follow(new_target: MakeT
     target = new_target()
     target.apply(CHANGES[:2], history=True)
     again = [change("u", 1, "Ann", 0, topicId="B", ts_ms=2_000)]
-    with pytest.raises(SPARK_ERRORS, match=r"created again.* The ids are A, B"):
+    with pytest.raises(ChangeError, match=r"created again.* The ids are A, B"):
         target.apply(again, history=True)
     for batch in (again, again, CHANGES[:1]):
         target.apply(batch, history=True, topic_ids=["A", "B"])
@@ -79,5 +79,29 @@ def test_the_versions_of_a_topic_that_was_created_again_follow(new_target: MakeT
 def test_offsets_of_two_partitions_are_in_no_order(new_target: MakeTarget) -> None:
     target = new_target()
     target.apply(CHANGES[:1], history=True)
-    with pytest.raises(SPARK_ERRORS, match="the key has changes in another partition"):
+    with pytest.raises(ChangeError, match="the key has changes in another partition"):
         target.apply([change("u", 1, "Ann", 0, partition=1)], history=True)
+
+
+def test_a_table_with_versions_is_not_overwritten_and_no_other_gets_them(
+    new_target: MakeTarget,
+) -> None:
+    target, other = new_target(), new_target()
+    target.apply(CHANGES[:1], history=True)
+    other.apply(CHANGES[:1])
+    with pytest.raises(ChangeError, match="has versions of rows"):
+        target.apply(CHANGES[2:3])
+    with pytest.raises(ChangeError, match="was filled without `history`"):
+        other.apply(CHANGES[2:3], history=True)
+
+
+def test_an_equal_sequence_later_in_kafka_is_the_next_version(new_target: MakeTarget) -> None:
+    target = new_target()
+    arguments = {"history": True, "sequence_by": "size"}
+    first = change("c", 1, "ann", 0, size=5)
+    for batch in ([first], [change("u", 1, "Ann", 3, size=5)], [first]):
+        target.apply(batch, **arguments)
+    assert target.rows("name", "current") == [("Ann", True), ("ann", False)]
+    again = change("u", 1, "Ann", 9, size=5)
+    target.apply([again], **arguments)
+    assert target.rows("name", "current") == [("Ann", True), ("ann", False)]

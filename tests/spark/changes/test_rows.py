@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from kafka_spark_source.changes.arguments import ChangeError, table_columns
-from kafka_spark_source.changes.rows import changes_of, check, latest, with_known_values
+from kafka_spark_source.changes.apply import latest
+from kafka_spark_source.changes.arguments import ChangeError
+from kafka_spark_source.changes.checks import check, check_order
+from kafka_spark_source.changes.rows import changes_of, columns_of
 from tests.spark.changes.test_arguments import arguments
 
 pytestmark = pytest.mark.spark
 
-KEYS = ("id",)
 COLUMNS = ("id", "name", "size")
 SCHEMA = (
     "id bigint, name string, size int, op string, topic string, partition int, offset bigint, "
@@ -29,12 +30,19 @@ def row(op: str | None, id_: int | None, name: str | None, offset: int, **more: 
     return Row(**(usual | more))
 
 
-def changes(spark: SparkSession, *rows: Row, **given: Any) -> DataFrame:
-    frame = spark.createDataFrame([*rows], SCHEMA)
+def changes(spark: SparkSession, *rows: Row, schema: str = SCHEMA, **given: Any) -> DataFrame:
+    """Rows as changes, all of them checked."""
+    frame = spark.createDataFrame([*rows], schema)
     parsed = arguments(**given)
-    found = changes_of(frame, parsed, table_columns(parsed, frame.columns))
-    assert check(found, parsed, COLUMNS) == len(rows)
+    found = changes_of(frame, parsed, columns_of(frame, parsed))
+    assert check(found, parsed, COLUMNS).changes >= len(rows)
+    check_order(found, found.limit(0), parsed, COLUMNS)
     return found
+
+
+def newest(found: DataFrame, **given: Any) -> DataFrame:
+    """The newest change of each key."""
+    return latest(found, arguments(**given), COLUMNS)
 
 
 @pytest.mark.core
@@ -54,24 +62,13 @@ def test_the_newest_change_of_each_key(spark: SparkSession) -> None:
         row("u", 1, "Ann", 4),
         row("c", 2, "b", 1),
     )
-    found = latest(changes(spark, *rows), KEYS).select("id", "name").collect()
+    found = newest(changes(spark, *rows)).select("id", "name").collect()
     assert sorted(tuple(each) for each in found) == [(1, "Ann"), (2, "bob")]
-
-
-def test_the_changes_of_a_newer_topic_are_newer(spark: SparkSession) -> None:
-    rows = (
-        row("c", 1, "old", 7, topicId="Z", size=5),
-        row("u", 1, "new", 1, partition=1, topicId="A", _unavailable=["size"]),
-    )
-    ids = ["Z", "A"]
-    found = with_known_values(changes(spark, *rows, topic_ids=ids), KEYS, COLUMNS, ids)
-    shown = latest(found, KEYS, ids).select("name", "size").collect()
-    assert [tuple(each) for each in shown] == [("new", 5)]
 
 
 def test_a_topic_without_an_id_is_in_the_order_of_its_offsets(spark: SparkSession) -> None:
     rows = (row("c", 1, "a", 0, topicId=None), row("u", 1, "b", 1, topicId=None))
-    assert [each["name"] for each in latest(changes(spark, *rows), KEYS).collect()] == ["b"]
+    assert [each["name"] for each in newest(changes(spark, *rows)).collect()] == ["b"]
 
 
 def test_a_condition_of_the_users_tells_deletes(spark: SparkSession) -> None:
@@ -80,15 +77,16 @@ def test_a_condition_of_the_users_tells_deletes(spark: SparkSession) -> None:
 
 
 def test_a_sequence_of_several_columns_is_compared_in_their_order(spark: SparkSession) -> None:
-    given = {"sequence_by": ["ts_ms", "offset + 1"]}
+    given: dict[str, Any] = {"sequence_by": ["ts_ms", "offset + 1"]}
     rows = (row("c", 1, "old", 9, ts_ms=1), row("u", 1, "new", 0, ts_ms=2))
-    found = latest(changes(spark, *rows, **given), KEYS).collect()
+    found = newest(changes(spark, *rows, **given), **given).collect()
     assert [(each["name"], tuple(each["_sequence"])) for each in found] == [("new", (2, 1))]
 
 
 def test_equal_changes_with_the_same_sequence_are_one(spark: SparkSession) -> None:
     rows = (row("c", 1, "ann", 0, ts_ms=1), row("c", 1, "ann", 5, ts_ms=1))
-    assert latest(changes(spark, *rows, sequence_by="ts_ms"), KEYS).count() == 1
+    (found,) = newest(changes(spark, *rows, sequence_by="ts_ms"), sequence_by="ts_ms").collect()
+    assert tuple(found["_position"]) == ("t", 0, 5, "A", None)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +100,10 @@ def test_equal_changes_with_the_same_sequence_are_one(spark: SparkSession) -> No
         (row("c", 1, "x", 9, ts_ms=None), {"sequence_by": ["ts_ms", "id"]}, "sequence is null"),
         (row("c", 1, "x", 9, topic=None), {}, "a row with a null position: the sequence is null"),
         (row("c", 1, "x", 9, ts_ms=None), {"history": True}, "9: the time of the change is null"),
-        (row("c", 1, "x", 9, partition=1), {}, "0: the key has changes in another partition"),
+        (row("c", 1, "x", 9, partition=1), {}, "9: the key has changes in another partition"),
+        (row("c", 1, "x", 0), {}, "the record has two different changes of one key"),
         (row("c", 1, "x", 9, topic="u", topicId="B"), {}, "the key has changes in another part"),
-        (row("c", 1, "x", 9, topicId="B"), {}, r"0: the topic was deleted and .* The ids are A, B"),
+        (row("c", 1, "x", 9, topicId="B"), {}, r"9: the topic was deleted and .* The ids are A, B"),
         (row("c", 1, "x", 9, topicId="B"), {"topic_ids": ["A"]}, "9: the id of its topic is not"),
         (row("c", 1, "x", 9, topicId=None), {"topic_ids": ["A"]}, "9: the id of its topic is no"),
         (row("c", 1, "x", 0), {"sequence_by": "offset"}, "two different changes with this seq"),
@@ -157,15 +156,51 @@ def test_names_may_have_a_prefix(spark: SparkSession) -> None:
     assert found["_tombstone"]
 
 
-def test_a_value_that_was_not_sent_is_that_of_the_change_before(spark: SparkSession) -> None:
+def test_an_update_with_another_key_deletes_the_row_before_it(spark: SparkSession) -> None:
+    schema = f"{SCHEMA}, before struct<id: bigint, name: string>"
     rows = (
-        row("u", 1, "a", 0, _unavailable=["size"]),
-        row("u", 1, "b", 1, size=7),
-        row("u", 1, None, 2, size=None, _unavailable=["size", "name"]),
-        row("u", 1, "d", 3, size=None),
-        row("u", 1, "e", 4, _unavailable=["size"]),
+        row("c", 1, "ann", 0, before=None),
+        row("u", 2, "ann", 1, before=(1, "ann")),
+        row("u", 2, "Ann", 2, before=(2, "ann")),
+        row("u", 2, "Ann", 3, before=(None, None)),
+        row("d", 2, None, 4, before=(2, "Ann")),
     )
-    found = with_known_values(changes(spark, *rows), KEYS, COLUMNS).orderBy("_sequence")
-    shown = [tuple(each) for each in found.select("name", "size", "_unavailable").collect()]
-    assert shown[1:] == [("b", 7, None), ("b", 7, None), ("d", None, None), ("e", None, None)]
-    assert shown[0][::2] == ("a", ["size"])
+    found = changes(spark, *rows, schema=schema)
+    assert "before" not in found.columns
+    shown = found.selectExpr("id", "name", "_tombstone", "_sequence.offset")
+    assert sorted(map(tuple, shown.collect()), key=lambda each: (each[3], each[0])) == [
+        (1, "ann", False, 0),
+        (1, None, True, 1),
+        (2, "ann", False, 1),
+        (2, "Ann", False, 2),
+        (2, "Ann", False, 3),
+        (2, None, True, 4),
+    ]
+
+
+def test_a_key_of_two_columns_must_be_whole_before(spark: SparkSession) -> None:
+    schema = f"{SCHEMA}, before struct<id: bigint, size: int>"
+    frame = spark.createDataFrame([row("u", 2, "ann", 1, before=(1, None))], schema)
+    parsed = arguments(keys=["id", "size"])
+    found = changes_of(frame, parsed, columns_of(frame, parsed))
+    with pytest.raises(ChangeError, match=r"t-0 at offset 1: `before` lacks a part of the key"):
+        check(found, parsed, ("id", "size", "name"))
+
+
+def test_if_the_records_key_has_the_key_before_is_not_read(spark: SparkSession) -> None:
+    """Debezium splits such an update; the key in `before` may be a filler."""
+    schema = f"{SCHEMA}, before struct<id: bigint>, key struct<id: bigint>"
+    found = changes(spark, row("u", 2, "ann", 1, before=(0,), key=(2,)), schema=schema)
+    assert [(each["id"], each["_tombstone"]) for each in found.collect()] == [(2, False)]
+    assert not {"before", "key"} & {*found.columns}
+
+
+def test_a_column_before_without_the_key_is_the_tables(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([], f"{SCHEMA}, before string")
+    assert "before" in columns_of(frame, arguments())
+
+
+def test_the_position_has_the_time_in_the_database(spark: SparkSession) -> None:
+    schema = f"{SCHEMA}, source struct<ts_ms: bigint>"
+    found = changes(spark, row("c", 1, "a", 7, source=(3,)), schema=schema, sequence_by="ts_ms")
+    assert tuple(found.collect()[0]["_position"]) == ("t", 0, 7, "A", 3)

@@ -76,3 +76,48 @@ def test_a_deleted_row_needs_columns_that_can_be_null() -> None:
     with pytest.raises(ChangeError, match=r"NOT NULL: name. A deleted row keeps only its keys"):
         missing_columns(target, ROWS, arguments())
     assert missing_columns(target, ROWS, arguments(tombstones=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "there", "reason"),
+    [
+        ("name", T.IntegerType(), r"column name is string in the rows and int in the target shop"),
+        ("id", T.IntegerType(), r"the key id is bigint in the rows and int in the target shop"),
+        ("_tombstone", T.StringType(), "column _tombstone is boolean in the rows and string"),
+    ],
+)
+def test_a_type_that_would_lose_values_is_refused(
+    column: str, there: T.DataType, reason: str
+) -> None:
+    fields = [T.StructField(each.name, each.dataType) for each in (*ROWS, TOMBSTONE)]
+    target = T.StructType(
+        [T.StructField(each.name, there) if each.name == column else each for each in fields]
+    )
+    with pytest.raises(ChangeError, match=reason):
+        missing_columns(target, ROWS, arguments())
+
+
+def test_a_column_that_the_rows_lack_must_be_nullable_too() -> None:
+    target = table(
+        ROWS["name"],
+        T.StructField("more", T.DateType(), nullable=False),
+        ROWS["_sequence"],
+        TOMBSTONE,
+    )
+    with pytest.raises(ChangeError, match=r"NOT NULL: more. A deleted row keeps only its keys"):
+        missing_columns(target, ROWS, arguments())
+
+
+def test_a_history_stays_one_and_no_other_table_becomes_one() -> None:
+    ends = [T.StructField(each, T.TimestampType()) for each in ("valid_from", "valid_to")]
+    current = T.StructField("current", T.BooleanType())
+    target = T.StructType([*ROWS, TOMBSTONE, *ends, current])
+    with pytest.raises(ChangeError, match="has versions of rows, with valid_from, valid_to, curr"):
+        missing_columns(target, ROWS, arguments())
+    assert missing_columns(target, WITH_TIME, arguments(history=True)) == []
+    with pytest.raises(ChangeError, match="was filled without `history`"):
+        missing_columns(
+            T.StructType([*ROWS, TOMBSTONE]), WITH_TIME, arguments(history=True, evolve=True)
+        )
+    own = T.StructType([*ROWS, ends[1], current])
+    assert missing_columns(target, own, arguments()) == []

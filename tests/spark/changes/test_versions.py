@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from kafka_spark_source.changes.statement import Merge
 from kafka_spark_source.changes.versions import all_versions
-from tests.spark.changes.test_rows import COLUMNS, KEYS, changes, row
+from tests.spark.changes.test_arguments import arguments
+from tests.spark.changes.test_rows import COLUMNS, changes, row
 from tests.spark_session import SPARK_ERRORS
 
 pytestmark = pytest.mark.spark
@@ -19,21 +18,12 @@ SHOWN = ("id", "name", "unix_seconds(valid_from)", "unix_seconds(valid_to)", "cu
 
 
 def versions(
-    spark: SparkSession, table: DataFrame | None, *rows: Row, topic_ids: Sequence[str] = ()
+    spark: SparkSession, table: DataFrame | None, *rows: Row, new_keys: int = 0, **given: Any
 ) -> DataFrame:
-    new = changes(spark, *rows, history=True, topic_ids=topic_ids or None)
+    new = changes(spark, *rows, history=True, **given)
     there = new.limit(0) if table is None else table
-    merge = Merge(
-        target="t",
-        source="s",
-        keys=KEYS,
-        columns=COLUMNS,
-        by_position=True,
-        topic_ids=tuple(topic_ids),
-        with_unavailable=True,
-        tombstones=True,
-    )
-    return all_versions(new, there, merge)
+    parsed = arguments(history=True, **given)
+    return all_versions(new, there, parsed, COLUMNS, new_keys)
 
 
 def shown(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -75,7 +65,7 @@ def test_the_versions_of_a_newer_topic_follow(spark: SparkSession) -> None:
     ]
     expected = [(1, "a", 6, 7, False), (1, "b", 7, 8, False), (1, "c", 8, 9, False)]
     for rows in (later, [later[1], row("u", 1, "b", 7), later[0]]):
-        found = versions(spark, table, *rows, topic_ids=("A", "0"))
+        found = versions(spark, table, *rows, topic_ids=["A", "0"])
         assert sorted(shown(found), key=str) == expected
 
 
@@ -88,11 +78,11 @@ def test_the_versions_of_a_newer_topic_follow(spark: SparkSession) -> None:
         ),
         (
             row("u", 1, "b", 0, partition=1),
-            "the change of t-1 at offset 0 after a version of the target: the key has changes in a",
+            "the change of t-1 at offset 0: the key has changes.*; the other .* t-0 at offset 1",
         ),
         (
             row("u", 1, "b", 0, topicId="B"),
-            r"of a version of the target after t-0 at offset 0: the topic was .* The ids are B, A",
+            r"the change of t-0 at offset 1: the topic was .* The ids are B, A; the other",
         ),
     ],
 )
@@ -102,3 +92,39 @@ def test_a_version_that_cannot_be_is_an_error(
     table = versions(spark, None, row("c", 1, "a", 1))
     with pytest.raises(SPARK_ERRORS, match=reason):
         versions(spark, table, change).collect()
+
+
+def test_a_version_that_comes_again_gets_values_that_it_lacks(spark: SparkSession) -> None:
+    table = versions(spark, None, row("c", 1, "a", 1, size=None), row("u", 1, "b", 2, size=5))
+    again = row("c", 1, "a", 1, size=7), row("u", 1, "b", 2, size=None, _unavailable=["size"])
+    found = versions(spark, table, *again)
+    assert [each["size"] for each in found.orderBy("_sequence").collect()] == [7, 5]
+
+
+BY_TIME: dict[str, Any] = {"sequence_by": "ts_ms"}
+
+
+def test_equal_values_are_in_the_order_of_offsets(spark: SparkSession) -> None:
+    table = versions(spark, None, row("c", 1, "a", 1, ts_ms=5_000), **BY_TIME)
+    second = row("u", 1, "b", 2, ts_ms=5_000)
+    found = versions(spark, table, second, **BY_TIME)
+    names = [each["name"] for each in found.orderBy("_sequence", "_position").collect()]
+    assert names == ["a", "b"]
+    assert [each["current"] for each in found.orderBy("_position").collect()] == [False, True]
+
+
+def test_a_change_that_was_written_again_is_no_version(spark: SparkSession) -> None:
+    first = row("c", 1, "a", 1, ts_ms=5_000)
+    table = versions(spark, None, first, **BY_TIME)
+    again = row("c", 1, "a", 9, ts_ms=5_000)
+    assert versions(spark, table, again, **BY_TIME).count() == 1
+    assert versions(spark, None, first, again, **BY_TIME).count() == 1
+
+
+@pytest.mark.parametrize("more", [{"partition": 1}, {"topic": "u"}, {"topicId": "B"}])
+def test_equal_values_in_two_partitions_are_in_no_order(
+    spark: SparkSession, more: dict[str, Any]
+) -> None:
+    table = versions(spark, None, row("c", 1, "a", 1, ts_ms=5_000), **BY_TIME)
+    with pytest.raises(SPARK_ERRORS, match="two different changes with this sequence"):
+        versions(spark, table, row("u", 1, "b", 2, ts_ms=5_000, **more), **BY_TIME).collect()
