@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafka_spark_source.changes.arguments import ChangeError
@@ -97,7 +99,7 @@ def test_a_table_with_versions_is_not_overwritten_and_no_other_gets_them(
 
 def test_an_equal_sequence_later_in_kafka_is_the_next_version(new_target: MakeTarget) -> None:
     target = new_target()
-    arguments = {"history": True, "sequence_by": "size"}
+    arguments: Any = {"history": True, "sequence_by": "size"}
     first = change("c", 1, "ann", 0, size=5)
     for batch in ([first], [change("u", 1, "Ann", 3, size=5)], [first]):
         target.apply(batch, **arguments)

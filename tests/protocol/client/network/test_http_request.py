@@ -243,4 +243,4 @@ def test_no_line_has_a_control_character(text: str) -> None:
         HttpRequest(f"GET {text}", "http://h/x", {}),
     ):
         with pytest.raises(ProtocolError, match="has a control character"):
-            _encoded(request)
+            _encoded(request, "close")
