@@ -49,9 +49,9 @@ _NO_EVENT: Final = (
 # The beginning of the reason of JSON's decoder.
 _IS_TEXT: Final = "it is a string, not"
 OF_MONGODB: Final = (
-    "the field 'after' is a text: Debezium writes documents of MongoDB so, which are no rows of a "
-    "table. Read them without the option envelope, with 'after' as a string, or let the connector "
-    "flatten them (ExtractNewDocumentState)"
+    "the field 'after' is a text: Debezium writes documents of MongoDB so, and a table has rows "
+    "with columns. Read them without the option envelope, with 'after' as a string, or let the "
+    "connector flatten them (ExtractNewDocumentState)"
 )
 
 

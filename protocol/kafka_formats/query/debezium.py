@@ -233,7 +233,7 @@ class DebeziumQuery:
                 )
             return given.type
         if after == pa.string():
-            raise KafkaConfigError(f"The values are no changes of rows: {OF_MONGODB}.")
+            raise KafkaConfigError(f"The values do not have the columns of a table: {OF_MONGODB}.")
         if after is None or not pa.types.is_struct(after):
             raise KafkaConfigError(
                 f"The values have no field {AFTER!r} with the columns of a table, so they are not "

@@ -1,8 +1,8 @@
 """Whether payloads have a newer schema than a query, with values that its columns cannot hold.
 
 A restart reads as the latest version of the subject. So it helps only where the payloads' schema
-is a later version than that which the query was planned with: older ones never stop a query. What
-is no version of the query's subjects is not parsed here.
+is a later version than that which the query was planned with: older ones never stop a query.
+Schemas of other subjects are not parsed here.
 
 Source: the modes are those of `schemaEvolutionMode` of Databricks' `from_avro`.
 """
