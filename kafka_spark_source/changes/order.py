@@ -46,7 +46,7 @@ BACKWARDS: Final = (
     "again? Then fill a new table, and order by the server first. If only the clock was set back, "
     "set _position to NULL in the row"
 )
-OTHER: Final = "; the other change is that of "
+OTHER: Final = "; the other change: "
 
 # `mysql-bin.000001`: a name, and a number that counts files.
 _NUMBERED: Final = "^[^0-9]*[0-9]+$"

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 CREATED: Final = "_pykafka_created"
-"""Of changes with UNAVAILABLE: whether the change may give a row a new key."""
+"""In changes with UNAVAILABLE: whether the change may give a row a new key."""
 SOURCE: Final = "_pykafka_source"
-"""Of changes with UNAVAILABLE: the place of the change in the database; null if it is not known.
+"""In changes with UNAVAILABLE: the place of the change in the database; null if it is not known.
 
 The delete of a row's old key and the insert with its new one have the same.
 """

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 FIELDS = ("topic", "partition", "offset", "topicId")
 Position = tuple[str, int, int, "str | None"]
 KNOWN = ("A", "B")
-MOVED = "the change of here: the key has changes in another partition.*; the other change is that "
+MOVED = "the change of here: the key has changes in another partition.*; the other change: "
 RECREATED = "the change of here: the topic was deleted and created again.* The ids are "
 
 
