@@ -33,6 +33,7 @@ from kafka_spark_source.changes.order import POSITION_TYPE
 from kafka_spark_source.changes.rows import changes_of, columns_of, has_position, text_parts
 from kafka_spark_source.changes.sql import quoted
 from kafka_spark_source.changes.target import add_columns, missing_columns, sql_name
+from kafka_spark_source.changes.types import is_same
 from kafka_spark_source.changes.versions import all_versions
 
 if TYPE_CHECKING:
@@ -187,10 +188,14 @@ def _merge_into(
         target=table,
         source=f"pykafka_changes_{uuid.uuid4().hex}",
         keys=columns[: len(arguments.keys)],
-        types=T.StructType(
-            [T.StructField(each, present[each.lower()].dataType) for each in columns]
-        ),
-        given=T.StructType([changes[each] for each in columns]),
+        columns=columns,
+        same={
+            each: is_same(
+                *(each, changes[each].dataType, present[each.lower()].dataType),
+                *(statement.SOURCE, statement.TARGET),
+            )
+            for each in columns[len(arguments.keys) :]
+        },
         others=tuple(each.name for name, each in present.items() if name not in known),
         by_position=not arguments.sequence_by,
         topic_ids=arguments.topic_ids,

@@ -7,11 +7,9 @@ Kafka, so a change that the table has is found again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
-
-from pyspark.sql import types as T
 
 from kafka_spark_source.changes.arguments import (
     AT,
@@ -33,10 +31,9 @@ from kafka_spark_source.changes.order import (
     of_row,
 )
 from kafka_spark_source.changes.sql import failure, quoted, text
-from kafka_spark_source.changes.types import comparable
 
-_TARGET: Final = "t"
-_SOURCE: Final = "s"
+TARGET: Final = "t"
+SOURCE: Final = "s"
 UNKNOWN: Final = (
     "the database did not send its value (TOAST), and no change before it in this micro-batch and "
     "no row of the table has it: apply the topic once from a snapshot on, in one call with a batch "
@@ -52,8 +49,8 @@ class Merge:
         target: The table, as SQL names it.
         source: The view with the changes.
         keys: The columns of the key.
-        types: The columns of the rows, keys first, with the types of the target.
-        given: The types of these columns in the source.
+        columns: The columns of the rows, keys first.
+        same: Column, except keys -> whether the source and the target have equal values.
         others: Columns of the target that are neither of the rows nor of `apply_changes`.
         by_position: Whether the sequence is a record's position.
         topic_ids: The ids of topics whose order is known, the oldest first.
@@ -67,8 +64,8 @@ class Merge:
     target: str
     source: str
     keys: tuple[str, ...]
-    types: T.StructType
-    given: T.StructType
+    columns: tuple[str, ...]
+    same: Mapping[str, str]
     others: tuple[str, ...]
     by_position: bool
     topic_ids: tuple[str, ...]
@@ -77,11 +74,6 @@ class Merge:
     with_unavailable: bool
     with_tombstones: bool
     tombstones: bool
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the rows, keys first."""
-        return tuple(self.types.names)
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -146,8 +138,8 @@ def versions(merge: Merge, history: Iterable[str]) -> str:
 def _head(merge: Merge) -> str:
     same_key = " AND ".join(f"{_of_target(each)} = {_of_source(each)}" for each in merge.keys)
     return (
-        f"MERGE INTO {merge.target} AS {_TARGET}\n"
-        f"USING {quoted(merge.source)} AS {_SOURCE}\n"
+        f"MERGE INTO {merge.target} AS {TARGET}\n"
+        f"USING {quoted(merge.source)} AS {SOURCE}\n"
         f"ON {same_key}"
     )
 
@@ -181,11 +173,7 @@ def _differs(merge: Merge) -> str:
 
 
 def _is_same(merge: Merge, column: str) -> str:
-    type_, given = merge.types[column].dataType, merge.given[column].dataType
-    ours = _of_source(column)
-    if given.simpleString() != type_.simpleString():
-        ours = f"CAST({ours} AS {type_.simpleString()})"
-    same = f"{comparable(ours, type_)} <=> {comparable(_of_target(column), type_)}"
+    same = merge.same[column]
     return f"({_is_unavailable(column)} OR {same})" if merge.with_unavailable else f"({same})"
 
 
@@ -239,8 +227,8 @@ def _assignments(values: dict[str, str]) -> str:
 
 
 def _of_target(column: str) -> str:
-    return f"{_TARGET}.{quoted(column)}"
+    return f"{TARGET}.{quoted(column)}"
 
 
 def _of_source(column: str) -> str:
-    return f"{_SOURCE}.{quoted(column)}"
+    return f"{SOURCE}.{quoted(column)}"

@@ -84,6 +84,14 @@ def comparable(value: str, type_: T.DataType, depth: int = 0) -> str:
     return f"to_json({value})"
 
 
+def is_same(column: str, given: T.DataType, there: T.DataType, source: str, target: str) -> str:
+    """Whether a column of a source and of a target, both by their names, have equal values."""
+    ours, theirs = f"{source}.{quoted(column)}", f"{target}.{quoted(column)}"
+    if given.simpleString() != there.simpleString():
+        ours = f"CAST({ours} AS {there.simpleString()})"
+    return f"{comparable(ours, there)} <=> {comparable(theirs, there)}"
+
+
 def _fits_decimal(given: T.DataType, there: T.DecimalType) -> bool:
     whole = there.precision - there.scale
     if isinstance(given, T.DecimalType):

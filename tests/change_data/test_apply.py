@@ -212,7 +212,7 @@ def test_an_equal_sequence_later_in_kafka_is_newer(new_target: MakeTarget) -> No
     ):
         target.apply(batch, **arguments)
         assert target.rows() == expected
-    both = r"of t-1 at offset 7: the key has two different .* the other change: t-0 at offset 2; nothing"
+    both = r"t-1 at offset 7: the key has two different .* other change: t-0 at offset 2; nothing"
     with pytest.raises(ChangeError, match=both):
         target.apply([change("u", 1, "x", 7, partition=1, ts_ms=5)], **arguments)
     target.apply([change("d", 1, None, 7, partition=1, ts_ms=5)], **arguments)

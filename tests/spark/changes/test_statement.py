@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import types as T
-
 from kafka_spark_source.changes.arguments import HISTORY
 from kafka_spark_source.changes.order import Change, is_newer, is_newer_by_values, of_row
 from kafka_spark_source.changes.statement import Merge, latest_rows, versions
 
 _DIFFERS = "NOT ((s.`name` <=> t.`name`) AND coalesce(t.`_tombstone`, false) = s.`_tombstone`)"
-ROWS = T.StructType(
-    [T.StructField("id", T.LongType()), T.StructField("name", T.StringType())],
-)
+SAME = {"name": "s.`name` <=> t.`name`"}
 OURS = Change("s.`_sequence`", "s.`_sequence`", "s.`_pykafka_place`")
 THEIRS = of_row("t.`_sequence`", "t.`_sequence`")
 
@@ -21,7 +17,13 @@ THEIRS = of_row("t.`_sequence`", "t.`_sequence`")
 def merge(**given: Any) -> Merge:
     usual: dict[str, Any] = {
         **{"target": "shop.orders", "source": "changes", "keys": ("id",)},
-        **{"types": ROWS, "given": ROWS, "others": (), "by_position": True, "topic_ids": ()},
+        **{
+            "columns": ("id", "name"),
+            "same": SAME,
+            "others": (),
+            "by_position": True,
+            "topic_ids": (),
+        },
         **{"texts": (), "with_position": False, "with_unavailable": False},
         **{"with_tombstones": True, "tombstones": True},
     }
@@ -54,12 +56,6 @@ def test_a_column_that_rows_lack_is_null_in_a_deleted_row_and_after_it() -> None
     update = latest_rows(merge(others=("email",))).splitlines()[3]
     gone = "s.`_tombstone` OR t.`_tombstone`"
     assert f"t.`email` = CASE WHEN {gone} THEN NULL ELSE t.`email` END" in update
-
-
-def test_values_of_other_types_are_compared_as_those_of_the_target() -> None:
-    wide = T.StructType([ROWS["id"], T.StructField("name", T.LongType())])
-    given = T.StructType([ROWS["id"], T.StructField("name", T.IntegerType())])
-    assert "CAST(s.`name` AS bigint) <=> t.`name`" in latest_rows(merge(types=wide, given=given))
 
 
 def test_without_tombstones_a_delete_removes_the_row_and_adds_none() -> None:
@@ -107,7 +103,7 @@ def test_a_version_is_matched_by_key_sequence_and_position() -> None:
 
 
 def test_names_are_quoted() -> None:
-    strange = T.StructType([ROWS["id"], T.StructField("a`b", T.StringType())])
-    text = latest_rows(merge(types=strange, given=strange, with_unavailable=True))
+    strange = merge(columns=("id", "a`b"), same={"a`b": "same"}, with_unavailable=True)
+    text = latest_rows(strange)
     assert "array_contains(s.`_unavailable`, 'a`b')" in text
     assert "t.`a``b`" in text

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from kafka_spark_source.changes.types import comparable, fits
+from kafka_spark_source.changes.types import comparable, fits, is_same
 
 
 def parsed(spark: SparkSession, text: str) -> T.DataType:
@@ -110,3 +110,9 @@ def test_equal_values_are_equal_and_others_are_not(
 
     assert found(value, equal) is True
     assert found(value, other) is False
+
+
+def test_values_of_other_types_are_compared_as_those_of_the_target() -> None:
+    found = is_same("a", T.IntegerType(), T.LongType(), "s", "t")
+    assert found == "CAST(s.`a` AS bigint) <=> t.`a`"
+    assert is_same("a", T.LongType(), T.LongType(), "s", "t") == "s.`a` <=> t.`a`"
