@@ -207,7 +207,11 @@ PROMISES: Final = (
 # Beginnings or parts of sentences with such words that promise nothing, or a loss, by page.
 OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "arrow.md": ("another attempt writes them twice",),
-    "change-data.md": ("the stream is killed twice", "the event has no row"),
+    "change-data.md": (
+        "the stream is killed twice",
+        "the event has no row",
+        "If no row has the value",
+    ),
     "clusters.md": ("in four partitions, twice",),
     "debezium.md": ("no row; the log has their number",),
     "exactly-once.md": (

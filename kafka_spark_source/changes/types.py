@@ -1,4 +1,4 @@
-"""Types of the rows beside those of the target, and values that can be compared. Pure.
+"""The types of rows and target side by side, and values that can be compared. Pure.
 
 MERGE casts a value to the type of its column. A cast that loses a digit or the time of a day does
 not fail, and two keys may become one, so only lossless casts are allowed.

@@ -8,6 +8,7 @@ from tests.simulation.planted import likely
 from tests.simulation.planted.fault import Planted
 
 _ARROW: Final = "protocol/kafka_protocol/arrow_io"
+_CONSUMER: Final = "protocol/kafka_protocol/client/consumer"
 _CLIENT: Final = "protocol/kafka_protocol/client"
 _COLUMNAR: Final = "protocol/kafka_protocol/columnar"
 _ENVELOPE: Final = "protocol/kafka_formats/envelope"
@@ -219,9 +220,9 @@ DATA_PATH: Final = (
     ),
     Planted(
         "a read that follows begins at the ends of added partitions",
-        f"{_ARROW}/topic.py",
-        '_offsets(cluster, added, "earliest", deadline)',
-        '_offsets(cluster, added, "latest", deadline)',
+        f"{_CONSUMER}/read_topics.py",
+        "if tp not in positions), EARLIEST_TIMESTAMP)",
+        "if tp not in positions), LATEST_TIMESTAMP)",
         likely.has_job("follow"),
     ),
     Planted(

@@ -49,8 +49,8 @@ ROWS: Final = (
     Planted(
         "a dead letter has lost its own headers",
         f"{_SOURCE}/reading/dead_letters.py",
-        "[[*(own or ()), *_reasons(each)]",
-        "[[*_reasons(each)]",
+        "[*(own or ()), *_reasons(each, time_ms)]",
+        "[*_reasons(each, time_ms)]",
         lambda s: s.has_letters and s.has_headers,
     ),
     Planted(
