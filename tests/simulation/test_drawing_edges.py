@@ -10,6 +10,7 @@ import pytest
 
 from kafka_formats.envelope import newest
 from kafka_protocol.client.consumer import read_topics
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_spark_source.planning import predicates
 from tests.simulation import batch_jobs
 from tests.simulation.campaign import problems_of
@@ -117,7 +118,7 @@ def test_a_read_that_follows_has_added_partitions_from_their_beginning(
     rows = [row for step in outcome.jobs[0].steps for row in step.rows]
     assert len(rows) == 33
     assert sum(row.partition == 2 for row in rows) == 9
-    monkeypatch.setattr(read_topics, "EARLIEST_TIMESTAMP", read_topics.LATEST_TIMESTAMP)
+    monkeypatch.setattr(read_topics, "EARLIEST_TIMESTAMP", LATEST_TIMESTAMP)
     assert problems_of(FOLLOWED) == ["batch 1: it did not come to the ends of the logs"]
 
 
