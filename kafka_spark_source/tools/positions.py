@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, now_ms
@@ -25,12 +25,13 @@ from kafka_spark_source.tools.topic_names import check_known
 
 # Every number of 18 digits fits 64 bits.
 _MOST_DIGITS: Final = 18
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FRACTION: Final = re.compile(r"\.(\d+)")
 _FORMS: Final = "earliest, latest, latest-20, -10m, a time such as 2026-11-01T00:00Z, or an offset"
 
 
 def parse_position(text: str) -> Bound:
-    """Read a position. A time without a zone is in UTC.
+    """Read a position. A time without a zone is in UTC; one before 1970 is before all records.
 
     Raises:
         KafkaConfigError: The text is not a position.
@@ -51,7 +52,8 @@ def parse_position(text: str) -> Bound:
         return _word(stripped)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
-    return Timestamp(int(moment.timestamp() * 1000))
+    # ListOffsets takes numbers below zero for other questions: -1 is the end of the log.
+    return Timestamp(max(0, (moment - _EPOCH) // timedelta(milliseconds=1)))
 
 
 def _word(text: str) -> Bound:
