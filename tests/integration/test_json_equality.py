@@ -210,13 +210,15 @@ def values_of(data_type: pa.DataType) -> st.SearchStrategy[Any]:
 
 
 TEXT = st.text(st.sampled_from('ab"\\/é\x01\x1f\x7f\u2028😀\n'), max_size=5)
-MILLISECONDS = st.integers(-(10**12), 4 * 10**12).map(lambda each: each * 1000)
+# Years of four digits, and those that only Java writes.
+MILLISECONDS = st.integers(-(10**12), 4 * 10**12) | st.integers(-(2**63) // 1000 + 1, 2**63 // 1000)
+DAYS = st.dates().filter(lambda day: day.year > 1582) | st.integers(-(2**31), 2**31 - 1)
 LEAVES: tuple[tuple[Any, st.SearchStrategy[Any]], ...] = (
     (pa.types.is_string, TEXT),
     (pa.types.is_boolean, st.booleans()),
     (pa.types.is_binary, st.binary(max_size=5)),
-    (pa.types.is_date, st.dates().filter(lambda day: day.year > 1582)),
-    (pa.types.is_timestamp, MILLISECONDS),
+    (pa.types.is_date, DAYS),
+    (pa.types.is_timestamp, MILLISECONDS.map(lambda each: each * 1000)),
     (pa.types.is_floating, st.integers(-(10**6), 10**6).map(lambda each: each / 8)),
 )
 

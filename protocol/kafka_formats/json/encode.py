@@ -18,7 +18,13 @@ import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
-from kafka_formats.json.java_text import double_text, shortest_text, string_text
+from kafka_formats.json.java_text import (
+    day_text,
+    double_text,
+    moment_text,
+    shortest_text,
+    string_text,
+)
 from kafka_protocol.columnar.arrow_memory import EMPTY, array_of_bytes, scalar_of
 
 _BINARY: Final = pa.binary()
@@ -26,6 +32,10 @@ _NULL: Final = scalar_of(b"null")
 _COMMA: Final = scalar_of(b",")
 # Jackson has texts of its own for control characters.
 _CONTROL: Final = r"[\x00-\x1f]"
+# Microseconds since 1970.
+_MICROS_OF_DAY: Final = 86_400_000_000
+_YEAR_0: Final = -719_528 * _MICROS_OF_DAY
+_YEAR_10000: Final = 2_932_897 * _MICROS_OF_DAY
 
 
 def encode(values: pa.Array) -> pa.BinaryArray:
@@ -127,16 +137,47 @@ def _each(values: pa.Array, text: Callable[[Any], str]) -> pa.BinaryArray:
 
 
 def _date(values: pa.Date32Array) -> pa.BinaryArray:
-    return _joined(b'"', _plain(values), b'"')
+    return _joined(b'"', _of_calendar(values, pa.int32(), _MICROS_OF_DAY, _plain), b'"')
 
 
 def _timestamp(values: pa.TimestampArray) -> pa.BinaryArray:
-    micros = values.cast(pa.timestamp("us"))
-    millis = pc.floor_temporal(micros, unit="millisecond")
-    short = millis.cast(pa.timestamp("ms")).cast(pa.string())
-    texts = pc.if_else(pc.equal(micros, millis), short, micros.cast(pa.string()))
-    texts = pc.replace_substring(texts, " ", "T").cast(_BINARY)
+    texts = _of_calendar(values.cast(pa.timestamp("us")), pa.int64(), 1, _moments)
     return _joined(b'"', texts, b'"' if values.type.tz is None else b'Z"')
+
+
+def _of_calendar(
+    values: pa.Array,
+    number: pa.DataType,
+    micros: int,
+    texts_of: Callable[[pa.Array], pa.BinaryArray],
+) -> pa.BinaryArray:
+    """The texts of dates or times: Arrow's, or Java's where years have not four digits.
+
+    Arrow has `10000`, and no text at all for years that do not fit 16 bits.
+
+    Args:
+        values: Dates or times.
+        number: The type of their numbers.
+        micros: How many microseconds a one has.
+        texts_of: Arrow's texts.
+    """
+    numbers = values.cast(number)
+    is_long = pc.or_(
+        pc.less(numbers, _YEAR_0 // micros), pc.greater_equal(numbers, _YEAR_10000 // micros)
+    )
+    if not pc.any(is_long).as_py():
+        return texts_of(values)
+    texts = texts_of(pc.if_else(is_long, pa.scalar(None, values.type), values))
+    rest = pc.if_else(is_long, numbers, pa.scalar(None, number))
+    date_text = moment_text if micros == 1 else day_text
+    return pc.coalesce(texts, _each(rest, date_text))
+
+
+def _moments(values: pa.TimestampArray) -> pa.BinaryArray:
+    millis = pc.floor_temporal(values, unit="millisecond")
+    short = millis.cast(pa.timestamp("ms")).cast(pa.string())
+    texts = pc.if_else(pc.equal(values, millis), short, values.cast(pa.string()))
+    return pc.replace_substring(texts, " ", "T").cast(_BINARY)
 
 
 def _nulls(values: pa.NullArray) -> pa.BinaryArray:

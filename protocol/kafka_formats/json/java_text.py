@@ -1,6 +1,7 @@
-"""Numbers and strings as Java writes them in JSON.
+"""Numbers, strings, dates and times as Java writes them in JSON.
 
-Source: `Double.toString`, and Jackson's `JsonGenerator`, which Spark uses.
+Source: `Double.toString`, Jackson's `JsonGenerator`, and `DateTimeFormatter` with the pattern
+`uuuu-MM-dd'T'HH:mm:ss[.SSS]`, which Spark uses.
 """
 
 from __future__ import annotations
@@ -9,9 +10,15 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from types import NoneType
 from typing import Any, Final
 
+_SECONDS_OF_DAY: Final = 86_400
+# The calendar is the same again after so many years.
+_YEARS_OF_CYCLE: Final = 400
+_DAYS_OF_CYCLE: Final = 146_097
+_CYCLE_BEGINS: Final = date(2000, 1, 1)
 _ESCAPE: Final = re.compile(r"\\u00(1[a-f]|0[bef])")
 _NOT_BASIC: Final = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -50,6 +57,26 @@ def shortest_text(text: str, value: float) -> str:
     leading = len(digits) - len(digits.lstrip("0"))
     digits, power = digits[leading:].rstrip("0"), power - leading
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
+
+
+def day_text(days: int) -> str:
+    """A date by its number of days since 1970. Years beyond four digits have a sign, as in Java."""
+    cycles, rest = divmod(days - (_CYCLE_BEGINS - date(1970, 1, 1)).days, _DAYS_OF_CYCLE)
+    within = _CYCLE_BEGINS + timedelta(days=rest)
+    year = within.year + cycles * _YEARS_OF_CYCLE
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04}-{within:%m-%d}"
+
+
+def moment_text(micros: int) -> str:
+    """A time by its number of microseconds since 1970, with three digits of a second, or six."""
+    seconds, fraction = divmod(micros, 1_000_000)
+    days, second = divmod(seconds, _SECONDS_OF_DAY)
+    minute, second = divmod(second, 60)
+    hour, minute = divmod(minute, 60)
+    millis, rest = divmod(fraction, 1000)
+    end = f"{fraction:06}" if rest else f"{millis:03}"
+    return f"{day_text(days)}T{hour:02}:{minute:02}:{second:02}.{end}"
 
 
 def string_text(value: str) -> str:
