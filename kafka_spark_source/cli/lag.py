@@ -79,7 +79,8 @@ def _run(arguments: argparse.Namespace) -> int:
 def _look(arguments: argparse.Namespace) -> _Look:
     look = _Look([], [])
     checkpoints = []
-    for location in arguments.checkpoints:
+    # One that is named twice has gauges once.
+    for location in dict.fromkeys(arguments.checkpoints):
         with _noted(look, "checkpoint", location):
             checkpoints.append(read_checkpoint(location))
     if not checkpoints and not arguments.group:
@@ -89,7 +90,7 @@ def _look(arguments: argparse.Namespace) -> _Look:
         for checkpoint in checkpoints:
             with _noted(look, "checkpoint", checkpoint.location):
                 look.lags.append(checkpoint_lag(checkpoint, cluster, _deadline(arguments)))
-        for group in arguments.group:
+        for group in dict.fromkeys(arguments.group):
             with _noted(look, "group", group):
                 look.lags.append(group_lag(group, cluster, _deadline(arguments)))
     return look
@@ -137,7 +138,7 @@ def _unknown_row(unknown: _Unknown) -> dict[str, Any]:
 
 def _print_tables(arguments: argparse.Namespace, lags: Sequence[Lag]) -> None:
     for each in lags:
-        records = sum(lag.records for lag in each.partitions)
+        records = sum(lag.records or 0 for lag in each.partitions)
         console.print_sentences(f"{_heading(each)}, {records:,} records behind")
         print_rows(arguments, _rows(each), _COLUMNS)
         beyond = [f"{lag.topic}-{lag.partition}" for lag in each.partitions if lag.is_beyond]
@@ -145,6 +146,12 @@ def _print_tables(arguments: argparse.Namespace, lags: Sequence[Lag]) -> None:
             console.print_sentences(
                 f"Committed beyond the end of the log: {', '.join(beyond)}. The topic was deleted "
                 "and created again, or lost records."
+            )
+        gone = [f"{lag.topic}-{lag.partition}" for lag in each.partitions if lag.is_gone]
+        if gone:
+            console.print_sentences(
+                f"No longer there: {', '.join(gone)}. The topic was deleted, or created again with "
+                "fewer partitions; records that were not read are lost."
             )
 
 
@@ -160,7 +167,7 @@ def _is_behind(lags: Sequence[Lag], arguments: argparse.Namespace) -> bool:
 
 
 def _is_worse(lag: MeasuredLag, seconds: float) -> bool:
-    return bool(lag.lost) or lag.is_beyond or (lag_seconds(lag) or 0) > seconds
+    return bool(lag.lost) or lag.is_beyond or lag.is_gone or (lag_seconds(lag) or 0) > seconds
 
 
 COMMANDS: Final[Mapping[str, Run]] = {

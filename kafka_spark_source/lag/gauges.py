@@ -26,16 +26,16 @@ class Lag(Protocol):
     """The lag in one partition, reported or measured."""
 
     @property
-    def records(self) -> int:
-        """The number of offsets not yet read, an upper limit of the records."""
+    def records(self) -> int | None:
+        """The number of offsets not yet read, an upper limit of the records; None: unknown."""
 
     @property
     def behind_ms(self) -> int | None:
         """How long ago the first unread record was written; 0 if all are read; None: unknown."""
 
 
-def lag_records(lag: Lag) -> int:
-    """The lag in records."""
+def lag_records(lag: Lag) -> int | None:
+    """The lag in records; None if it is not known."""
     return lag.records
 
 
@@ -185,10 +185,9 @@ def measured(lags: Sequence[QueryLag | GroupLag], unknown: Iterable[str]) -> lis
         lags: What was measured.
         unknown: The checkpoints and groups that cannot be read.
     """
-    looks = [
-        *(({"query": lag.name}, True) for lag in lags),
-        *(({"query": name}, False) for name in unknown),
-    ]
+    # A group may be called as a checkpoint; Prometheus refuses a text with equal labels.
+    is_known = dict.fromkeys((lag.name for lag in lags), True) | dict.fromkeys(unknown, False)
+    looks = [({"query": name}, known) for name, known in is_known.items()]
     partitions = [
         (
             {

@@ -44,10 +44,10 @@ class MeasuredLag(NamedTuple):
         return self.committed or 0
 
     @property
-    def records(self) -> int:
-        """The number of offsets still to be read, an upper limit of the records."""
+    def records(self) -> int | None:
+        """The number of offsets still to be read, an upper limit of the records; None if gone."""
         if self.latest is None or self.earliest is None:
-            return 0
+            return None
         return max(0, self.latest - max(self.position, self.earliest))
 
     @property
@@ -56,9 +56,14 @@ class MeasuredLag(NamedTuple):
         return self.latest is not None and self.position > self.latest
 
     @property
-    def lost(self) -> int:
-        """The number of offsets that retention has taken before they were read."""
-        return 0 if self.earliest is None else max(0, self.earliest - self.position)
+    def is_gone(self) -> bool:
+        """Whether there is no such partition any more: what was not read of it is not known."""
+        return self.latest is None
+
+    @property
+    def lost(self) -> int | None:
+        """The number of offsets that retention has taken before they were read; None if gone."""
+        return None if self.earliest is None else max(0, self.earliest - self.position)
 
 
 def measure(

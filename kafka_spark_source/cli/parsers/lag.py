@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.exit_codes import BEHIND, INCOMPLETE
@@ -61,10 +63,18 @@ def add_lag(commands: Commands) -> None:
     )
     parser.add_argument(
         "--fail-above",
-        type=float,
+        type=_seconds,
         metavar="SECONDS",
-        help=f"exit with {BEHIND} if a partition is further behind, or has lost records",
+        help=f"exit with {BEHIND} if a partition is further behind, has lost records, or is gone",
     )
     add_output(parser)
     add_connection(parser)
     parser.set_defaults(run=("lag", "lag"))
+
+
+def _seconds(text: str) -> float:
+    """A number to compare with: nothing is more than `nan`."""
+    seconds = float(text)
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds

@@ -108,6 +108,39 @@ def test_gauges_of_the_others_are_exported(
     assert stray in printed.err
 
 
+def test_one_that_is_named_twice_has_gauges_once(
+    cluster: ScriptedCluster, good: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = (good, good, "--group", "readers", "--group", "readers")
+    assert lag(cluster, *twice, "--prometheus") == 0
+    for samples in parse(capsys.readouterr().out).values():
+        labels = [tuple(sorted(each.items())) for each, _ in samples]
+        assert len({*labels}) == len(labels)
+
+
+def test_a_topic_that_is_gone_is_no_query_that_is_up_to_date(
+    cluster: ScriptedCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    write_batch(gone, 0, '{"gone":{"0":5}}')
+    assert lag(cluster, str(gone), "--fail-above", "1e12") == 4
+    assert "No longer there: gone-0." in capsys.readouterr().out
+    assert lag(cluster, str(gone), "-o", "json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert [row[name] for name in ("latest", "records", "lost", "behind_ms")] == [None] * 4
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-1", "1e400", "x"])
+def test_a_limit_is_a_number(
+    cluster: ScriptedCluster, good: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No lag is more than nan: a script would never hear of one."""
+    with pytest.raises(SystemExit, match="2"):
+        lag(cluster, good, f"--fail-above={text}")
+    assert "--fail-above" in capsys.readouterr().err
+
+
 def test_behind_goes_before_incomplete_and_an_error_is_that_nothing_is_known(
     cluster: ScriptedCluster, good: str, stray: str
 ) -> None:

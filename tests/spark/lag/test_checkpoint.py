@@ -58,4 +58,4 @@ def test_a_topic_that_is_gone() -> None:
         found = lag(cluster, batch(0, {FIRST: 5}))
     (gone,) = found.partitions
     assert gone == MeasuredLag("0", "t", 0, 5, 5, None, None, None)
-    assert (gone.records, gone.lost) == (0, 0)
+    assert (gone.records, gone.lost, gone.is_gone) == (None, None, True)

@@ -81,6 +81,23 @@ def test_the_text_of_measured_lags() -> None:
     )
 
 
+def test_each_gauge_has_different_labels_and_what_is_not_known_has_none() -> None:
+    """Prometheus refuses a whole text in which a gauge has the same labels twice."""
+    gone = MeasuredLag("", "t", 1, 3, 3, None, None, None)
+    lags: list[QueryLag | GroupLag] = [
+        QueryLag("orders", "id", 4, False, 0, (MeasuredLag("0", "t", 0, 5, 3, 0, 5, 0),)),
+        GroupLag("orders", (gone,)),
+    ]
+    gauges = {each.name: [*each.samples] for each in measured(lags, ["tmp", "tmp"])}
+    for samples in gauges.values():
+        labels = [tuple(sorted(each.items())) for each, _ in samples]
+        assert len({*labels}) == len(labels)
+    assert gauges["pykafka_lag_known"] == [({"query": "orders"}, 1), ({"query": "tmp"}, 0)]
+    assert [value for _, value in gauges["pykafka_lag_records"]] == [2]
+    of_both = {each.name: [*each.samples] for each in measured(lags, ["orders"])}
+    assert of_both["pykafka_lag_known"] == [({"query": "orders"}, 0)]
+
+
 def test_reported_and_measured_lags_have_the_same_seconds() -> None:
     for behind_ms, seconds in ((None, None), (0, 0), (1_500, 1.5)):
         assert lag_seconds(PartitionLag("t", 0, 4, 6, behind_ms)) == seconds
