@@ -90,7 +90,8 @@ def list_transactions(cluster: Cluster, prefix: str, commit_log: str, deadline: 
         UnsupportedVersionError: The brokers are older than 3.0.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
-    opened = list_open(cluster, f"{re.escape(prefix)}.*", deadline)
+    # (?s): without it an id with a line break matches nothing.
+    opened = list_open(cluster, f"(?s){re.escape(prefix)}.*", deadline)
     errors = [*opened.errors]
     states: dict[str, TransactionState] = {}
     for name in sorted(each for each in opened.ids if each.startswith(prefix)):

@@ -82,6 +82,18 @@ def test_those_of_a_prefix(cluster: TransactionalCluster, client: Cluster) -> No
     assert [each.transactional_id for each in every] == ["p-0-0", "q-0-0"]
 
 
+def test_a_name_with_a_line_break_hides_no_transaction(
+    cluster: TransactionalCluster, client: Cluster
+) -> None:
+    names = ["p-0\n-0", "p.\n", "\n"]
+    for name in names:
+        opened(client, b"a", name=name)
+    every, _ = list_transactions(client, "", NO_LOG, soon())
+    assert [each.transactional_id for each in every] == sorted(names)
+    of_prefix, _ = list_transactions(client, "p.\n", NO_LOG, soon())
+    assert [each.transactional_id for each in of_prefix] == ["p.\n"]
+
+
 def test_what_cannot_be_found_out_is_named(cluster: TransactionalCluster, client: Cluster) -> None:
     for name in ("p-0-0", "p-1-0"):
         opened(client, b"a", name=name)
