@@ -5,8 +5,11 @@ The inverse of `decoding`. JSON has no types of its own, so the schema gives the
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -34,6 +37,9 @@ from kafka_spark_source.tools.lines import BrokenLineError, Document, Line
 
 COLUMNS: Final = SinkColumns(value=0, key=1, topic=None, partition=2, headers=3, timestamp=4)
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+# After six digits of a second.
+_FRACTION: Final = re.compile(r"\.\d{6}(\d+)")
+_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +117,9 @@ class TypedEncoder(NamedTuple):
         if not documents:
             return []
         for document, number in zip(documents, numbers, strict=True):
-            unknown = _unknown_in(parse(document), self.type, self.column)
-            if unknown is not None:
-                raise BrokenLineError(number, f"the schema has no field {unknown!r}")
+            misfit = _misfit_in(parse(document), self.type, self.column)
+            if misfit is not None:
+                raise BrokenLineError(number, misfit)
         try:
             payloads: list[bytes] = encode_column(
                 self._values(documents, numbers), self.encoder, self.column
@@ -137,25 +143,49 @@ class TypedEncoder(NamedTuple):
         return decoded.values.field(0)
 
 
-def _unknown_in(document: Any, data_type: pa.DataType, path: str) -> str | None:
-    """The path of a field that a type does not have, which reads of JSON would leave out."""
+def _misfit_in(document: Any, data_type: pa.DataType, path: str) -> str | None:
+    """What reads of JSON would leave out or alter, as `from_json` does; None if there is nothing.
+
+    Numbers are texts here (`json_text`).
+    """
     if isinstance(document, dict) and pa.types.is_struct(data_type):
         fields = {field.name: field.type for field in data_type}
         for name, value in document.items():
             inner = f"{path}.{name}"
-            unknown = inner if name not in fields else _unknown_in(value, fields[name], inner)
-            if unknown is not None:
-                return unknown
+            if name not in fields:
+                return f"the schema has no field {inner!r}"
+            misfit = _misfit_in(value, fields[name], inner)
+            if misfit is not None:
+                return misfit
         return None
     if isinstance(document, dict) and pa.types.is_map(data_type):
         parts = [*document.values()]
         of_parts = data_type.item_type
     elif isinstance(document, list) and pa.types.is_list(data_type):
         parts, of_parts = document, data_type.value_type
+    elif isinstance(document, str):
+        return f"{path}: it does not fit {data_type}" if _is_altered(document, data_type) else None
     else:
         return None
-    found = (_unknown_in(each, of_parts, path) for each in parts)
+    found = (_misfit_in(each, of_parts, path) for each in parts)
     return next((each for each in found if each is not None), None)
+
+
+def _is_altered(text: str, data_type: pa.DataType) -> bool:
+    """Whether a number or a string loses digits as this type. What is no number is found later."""
+    if pa.types.is_timestamp(data_type):
+        fraction = _FRACTION.search(text)
+        return fraction is not None and bool(fraction[1].rstrip("0"))
+    if _NUMBER.fullmatch(text) is None:
+        return False
+    if pa.types.is_decimal(data_type):
+        digits, exponent = Decimal(text).as_tuple()[1:]
+        zeros = len(digits) - len("".join(map(str, digits)).rstrip("0"))
+        return any(digits) and int(exponent) + zeros < -data_type.scale
+    if pa.types.is_float32(data_type):
+        with np.errstate(over="ignore"):
+            return bool(np.isinf(np.float32(text)))
+    return pa.types.is_float64(data_type) and math.isinf(float(text))
 
 
 def encoding_for(topic: str, options: Mapping[str, str]) -> Encoding:

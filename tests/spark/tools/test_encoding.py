@@ -80,6 +80,52 @@ def test_a_document_that_does_not_fit_is_named(document: str, reason: str) -> No
     assert reason in str(error.value)
 
 
+NUMBERS = {
+    "value.format": "json",
+    "value.schema": "d DECIMAL(5,2), f FLOAT, g DOUBLE, t TIMESTAMP, l ARRAY<DECIMAL(3,1)>, "
+    "m MAP<STRING, FLOAT>",
+}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"d": 1.239}',
+        '{"d": "1.239"}',
+        '{"d": 1e-3}',
+        '{"d": 0.001}',
+        '{"f": 1e39}',
+        '{"g": 1e400}',
+        '{"g": -1e400}',
+        '{"t": "2020-01-01T00:00:00.1234567Z"}',
+        '{"l": [1.5, 1.55]}',
+        '{"m": {"a": 1, "b": 3.5e38}}',
+    ],
+)
+def test_no_digits_are_lost(document: str) -> None:
+    """Reads of JSON round decimals, and make infinity of what is too large; so does `from_json`."""
+    with pytest.raises(BrokenLineError, match=r"line 8: value\.[a-z]: it does not fit"):
+        values(encoding_for("t", NUMBERS), "{}", document)
+
+
+@pytest.mark.parametrize(
+    ("document", "written"),
+    [
+        ('{"d": 1.2300}', '{"d":1.23}'),
+        ('{"d": 123e0}', '{"d":123.00}'),
+        ('{"d": 1230e-3}', '{"d":1.23}'),
+        ('{"d": 0.000}', '{"d":0.00}'),
+        ('{"d": 0e-9}', '{"d":0.00}'),
+        ('{"f": 0.1, "g": 0.1}', '{"f":0.1,"g":0.1}'),
+        ('{"f": 3.4028235e38}', '{"f":3.4028235E38}'),
+        ('{"g": "Infinity"}', '{"g":"Infinity"}'),
+        ('{"t": "2020-01-01T00:00:00.123456000Z"}', '{"t":"2020-01-01T00:00:00.123456Z"}'),
+    ],
+)
+def test_what_has_the_same_value_fits(document: str, written: str) -> None:
+    assert values(encoding_for("t", NUMBERS), document) == [written.encode()]
+
+
 def test_json_without_a_type_is_written_as_it_is() -> None:
     options = {"value.format": "json", "key.format": "json", "mode": "PERMISSIVE"}
     encoding = encoding_for("t", options)
