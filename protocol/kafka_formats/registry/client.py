@@ -147,15 +147,7 @@ class RegistryClient:
         return [self._exchange.cleaned(text) for text in said[:_MAX_REASONS]]
 
     def _with_id(self, call: Call, schema_id: int) -> RegisteredSchema:
-        try:
-            body = self._exchange.response_to(call, read_schema)
-        except UnknownPathError as error:
-            if not self._cache.is_registry(self._serves_types):
-                raise
-            raise NotFoundError(
-                f"{call.about}: the registry responded with 404, without an error code; it does "
-                "serve other requests, so it has no such schema"
-            ) from error
+        body = self._known(call, "it has no such schema")
         return self._registered(call.about, schema_id, self._with_descriptor(call, body))
 
     def _serves_types(self) -> bool:
@@ -166,9 +158,24 @@ class RegistryClient:
         return True
 
     def _with_guid(self, call: Call) -> RegisteredSchema:
-        # A 404 without an error code proves nothing here: old registries lack the path.
-        body = self._exchange.response_to(call, read_schema)
+        # Registries without GUIDs lack the path. Any payload that begins with the byte 1 asks for
+        # it, and must not end a read of the others.
+        body = self._known(
+            call, "it has no such schema, or no GUIDs, which Confluent's has from 8.1 on"
+        )
         return self._registered(call.about, None, self._with_descriptor(call, body))
+
+    def _known(self, call: Call, otherwise: str) -> SchemaBody:
+        """The schema that a path names. A 404 without an error code may be that of a wrong URL."""
+        try:
+            return self._exchange.response_to(call, read_schema)
+        except UnknownPathError as error:
+            if not self._cache.is_registry(self._serves_types):
+                raise
+            raise NotFoundError(
+                f"{call.about}: the registry responded with 404, without an error code; it does "
+                f"serve other requests, so {otherwise}"
+            ) from error
 
     def _chosen(self, body: VersionBody, about: str) -> SubjectVersion:
         """The version that a registry chose. Its descriptor is asked for by its number."""

@@ -206,6 +206,20 @@ def test_a_404_without_an_error_code_after_another_id(registry: FakeRegistry) ->
     assert registry.targets == ["/schemas/ids/8", "/schemas/ids/7"]
 
 
+def test_a_registry_without_guids_has_no_schema_with_one(registry: FakeRegistry) -> None:
+    """Apicurio's, and Confluent's before 8.1. Any payload that begins with the byte 1 asks them."""
+    guids = f"/schemas/guids/{GUID}"
+    registry.on(guids, response(404, b'{"error_code":0,"message":"RESTEASY003210"}'))
+    with pytest.raises(UnknownPathError, match="check the path in"):
+        client(registry).schema_of_guid(GUID)
+    registry.on("/schemas/types", ok(["AVRO"]))
+    with pytest.raises(NotFoundError, match=rf"^schema GUID {GUID}: .* or no GUIDs"):
+        client(registry).schema_of_guid(GUID)
+    registry.on(guids, error(404, 40403))
+    with pytest.raises(NotFoundError, match="responded with 404"):
+        client(registry).schema_of_guid(GUID)
+
+
 def test_a_404_without_an_error_code_for_a_reference(registry: FakeRegistry) -> None:
     registry.on("/schemas/ids/7", ok(body("root", "a")))
     registry.on("/subjects/a/versions/1?deleted=true", BARE_404)
