@@ -26,6 +26,7 @@ _KNOWN: Final = (
     *_IGNORED,
     *("timestamp_ms", "key", "key_base64", "value", "value_base64", "headers"),
 )
+_OF_HEADERS: Final = ({"value"}, {f"value{_BASE64}"}, {"value", f"value{_BASE64}"})
 _OF_PEEK: Final = frozenset({"topic", "partition", "offset", "timestamp_ms"})
 
 
@@ -153,21 +154,31 @@ def _bytes(name: str, given: Mapping[str, Any]) -> bytes | None:
 
 
 def _headers(text: str) -> Headers:
-    listed = json.loads(text)
+    listed = json.loads(text, object_pairs_hook=_without_twins)
     if listed is None:
         return ()
     try:
-        return tuple((_name(each["name"]), _bytes("value", each)) for each in listed)
+        return tuple(map(_header, listed))
     except (TypeError, KeyError):
         raise ValueError(
             'headers are not as here: [{"name": "n", "value": "v"}], with null or value_base64'
         ) from None
 
 
-def _name(name: object) -> str:
-    if not isinstance(name, str):
+def _header(given: Mapping[str, Any]) -> tuple[str, bytes | None]:
+    name = given["name"]
+    # A misspelt value would be a null.
+    if not isinstance(name, str) or given.keys() - {"name"} not in _OF_HEADERS:
         raise TypeError(name)
-    return name
+    name.encode()  # half of a surrogate pair is no UTF-8
+    return name, _bytes("value", given)
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a header has a name twice")
+    return found
 
 
 def _timestamp(text: str) -> int | None:
