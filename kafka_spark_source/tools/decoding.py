@@ -131,7 +131,10 @@ def _read_document(
         reasons.append(f"the {name}: it is not UTF-8: {error.reason} at byte {error.start}")
         return
     fault = fault_in(text)
-    if fault is None:
-        texts[name] = in_one_line(text)
-    else:
+    if fault is not None:
         reasons.append(f"the {name}: it is not JSON: {fault}")
+    elif text.strip() == "null":
+        # In a line for `pykafka write`, null is a record without a payload.
+        reasons.append(f"the {name}: its document is null, and the payload is not")
+    else:
+        texts[name] = in_one_line(text)

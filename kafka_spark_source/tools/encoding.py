@@ -172,7 +172,7 @@ def _misfit_in(document: Any, data_type: pa.DataType, path: str) -> str | None:
 
 
 def _is_altered(text: str, data_type: pa.DataType) -> bool:
-    """Whether a number or a string loses digits as this type. What is no number is found later."""
+    """Whether a number or a string loses digits as this type. Other texts are refused later."""
     if pa.types.is_timestamp(data_type):
         fraction = _FRACTION.search(text)
         return fraction is not None and bool(fraction[1].rstrip("0"))

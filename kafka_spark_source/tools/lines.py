@@ -170,7 +170,7 @@ def _header(given: Mapping[str, Any]) -> tuple[str, bytes | None]:
     # A misspelt value would be a null.
     if not isinstance(name, str) or given.keys() - {"name"} not in _OF_HEADERS:
         raise TypeError(name)
-    name.encode()  # half of a surrogate pair is no UTF-8
+    name.encode()  # UTF-8 cannot have half of a surrogate pair
     return name, _bytes("value", given)
 
 

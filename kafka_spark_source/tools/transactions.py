@@ -90,7 +90,7 @@ def list_transactions(cluster: Cluster, prefix: str, commit_log: str, deadline: 
         UnsupportedVersionError: The brokers are older than 3.0.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
-    # (?s): without it an id with a line break matches nothing.
+    # (?s): without it, no pattern with a dot finds an id with a line break.
     opened = list_open(cluster, f"(?s){re.escape(prefix)}.*", deadline)
     errors = [*opened.errors]
     states: dict[str, TransactionState] = {}

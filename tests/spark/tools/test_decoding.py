@@ -49,6 +49,21 @@ def test_a_broken_value_hides_neither_its_key_nor_other_records() -> None:
     assert first.formats == {"key", "value"}
 
 
+def test_a_document_that_is_null_is_no_record_without_a_payload() -> None:
+    """A copy of it would be a tombstone, which deletes the key in a compacted topic."""
+    decode = decode_for("t", {"key.format": "json", "value.format": "json"})
+    document, tombstone, text = decode(
+        batch([b" null", None, b'"null"'], [b"null\n", None, b'"null"'])
+    )
+    assert document.texts == {}
+    assert document.reason == (
+        "the key: its document is null, and the payload is not; "
+        "the value: its document is null, and the payload is not"
+    )
+    assert (tombstone.texts, tombstone.reason) == ({}, None)
+    assert text.texts == {"key": '"null"', "value": '"null"'}
+
+
 def test_json_without_a_type_is_any_document() -> None:
     decode = decode_for("t", {"value.format": "json"})
     found = decode(batch([b"k"] * 3, [b"[1,\n 2]", b"\xff", b"NaN"]))
