@@ -101,7 +101,6 @@ TESTED_BY: Final = {
     f"{_FORMATS}/registry/glue_config.py": "tests/formats/registry/test_glue.py",
     f"{_FORMATS}/registry/sources.py": "tests/formats/registry/test_client.py",
     f"{_FORMATS}/schema_ids/fram*.py": "tests/formats/schema_ids/test_confluent.py",
-    "protocol/kafka_protocol/arrow_io/topic.py": "tests/integration/test_topic.py",
     "protocol/kafka_protocol/arrow_io/topic_reader.py": "tests/integration/test_topic.py",
     f"{_CLIENT}/broker/*.py": "tests/protocol/client/broker/test_broker.py",
     f"{_CLIENT}/cluster/group_admin.py": "tests/spark/cli/test_groups.py",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import list_positions
+from kafka_protocol.client.consumer.times import position_of
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
 from kafka_spark_source.planning.batch import offset_of
@@ -25,7 +26,6 @@ from kafka_spark_source.tools.topic_names import check_known
 
 # Every number of 18 digits fits 64 bits.
 _MOST_DIGITS: Final = 18
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FRACTION: Final = re.compile(r"\.(\d+)")
 _FORMS: Final = "earliest, latest, latest-20, -10m, a time such as 2026-11-01T00:00Z, or an offset"
 
@@ -52,8 +52,8 @@ def parse_position(text: str) -> Bound:
         return _word(stripped)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
-    # ListOffsets takes numbers below zero for other questions: -1 is the end of the log.
-    return Timestamp(max(0, (moment - _EPOCH) // timedelta(milliseconds=1)))
+    position = position_of(moment)
+    return EARLIEST if position == EARLIEST else Timestamp(position)
 
 
 def _word(text: str) -> Bound:

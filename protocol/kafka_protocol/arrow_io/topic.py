@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import Final, Literal, TypeAlias, overload
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.consumer.read_topics import ReadTopics, ends_before
+from kafka_protocol.client.consumer.times import position_of
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -45,7 +46,6 @@ __all__ = [
 # offset for each partition.
 Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
@@ -287,7 +287,6 @@ def _offsets_since(
     """The first offset at or after the time; the end of a partition without one."""
     if time.tzinfo is None:
         raise KafkaConfigError(f"a datetime needs a time zone, got {time}")
-    since_ms = -((_EPOCH - time) // timedelta(milliseconds=1))  # rounded up
     latest = list_offsets(cluster, dict.fromkeys(chosen, LATEST_TIMESTAMP), deadline)
-    offsets = list_offsets(cluster, dict.fromkeys(chosen, since_ms), deadline)
+    offsets = list_offsets(cluster, dict.fromkeys(chosen, position_of(time)), deadline)
     return {tp: latest[tp] if offset < 0 else offset for tp, offset in offsets.items()}

@@ -29,12 +29,18 @@ SECOND = TopicPartition("t", 1)
         ("2026-11-01T00:00Z", Timestamp(1_793_491_200_000)),
         ("2026-11-01T01:00:00.5+01:00", Timestamp(1_793_491_200_500)),
         ("2026-11-01", Timestamp(1_793_491_200_000)),
-        ("1969-12-31T23:59:59.999Z", Timestamp(0)),
         ("1969-12-31T23:59:59.9999Z", Timestamp(0)),
-        ("1970-01-01T00:00+00:01", Timestamp(0)),
-        ("0001-01-01T00:00+14:00", Timestamp(0)),
+        ("1970-01-01T00:00+00:01", EARLIEST),
+        ("0001-01-01T00:00+14:00", EARLIEST),
         ("4177-06-05T15:06:30.083Z", Timestamp(69_659_708_790_083)),
         ("9999-12-31T23:59:59.999-14:00", Timestamp(253_402_351_199_999)),
+        # A float of seconds would be a millisecond before.
+        ("2004-08-13T19:10:10.643Z", Timestamp(1_092_424_210_643)),
+        ("2026-11-01T00:00:00.000001Z", Timestamp(1_793_491_200_001)),
+        # The numbers of such times are names of ListOffsets: -1 is the end of the log.
+        ("1969-12-31T23:59:59.999Z", EARLIEST),
+        ("1969-12-31T23:59:59.997Z", EARLIEST),
+        ("1900-01-01", EARLIEST),
     ],
 )
 def test_positions(text: str, bound: Bound) -> None:
