@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
+from numbers import Integral
 from typing import Final, Literal, TypeAlias, overload
 
 import pyarrow as pa
@@ -119,6 +120,9 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
             their topic was created again.
     """
     unknown = [name for name in columns if name not in RECORD_SCHEMA.names]
+    if not columns:
+        # Arrow would count no rows.
+        raise KafkaConfigError("there is no column to read: name one, such as 'offset'")
     if unknown:
         raise KafkaConfigError(
             f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_SCHEMA.names)}"
@@ -247,6 +251,8 @@ def _plan(  # noqa: PLR0913, PLR0917 - the range of a user
         committed = committed_offsets(cluster, group_id, chosen, deadline)
         _check_committed(cluster, group_id, committed, deadline)
         first |= committed
+    if isinstance(start, Mapping):
+        _check_start(cluster, first, until, deadline)
     return [OffsetRange(tp, first[tp], max(first[tp], until[tp])) for tp in chosen]
 
 
@@ -264,6 +270,22 @@ def _check_committed(
         )
 
 
+def _check_start(
+    cluster: Cluster,
+    first: Mapping[TopicPartition, int],
+    until: Mapping[TopicPartition, int],
+    deadline: Deadline,
+) -> None:
+    """Refuse offsets of the user that a log does not have yet, instead of reading nothing."""
+    beyond = {tp: offset for tp, offset in first.items() if offset > until[tp]}
+    for tp, end in ends_before(cluster, beyond, deadline).items():
+        raise DataLossError(
+            "PARTITION_OFFSET_CHANGED",
+            f"The read starts at offset {first[tp]} of {tp}, which ends at {end}.",
+            "The topic was created again, or lost records. Start at another offset.",
+        )
+
+
 def _offsets(
     cluster: Cluster, chosen: Sequence[TopicPartition], position: Position, deadline: Deadline
 ) -> dict[TopicPartition, int]:
@@ -271,6 +293,12 @@ def _offsets(
         missing = [tp.partition for tp in chosen if tp.partition not in position]
         if missing:
             raise KafkaConfigError(f"no offset is given for partition {missing[0]}")
+        for number, offset in position.items():
+            if not _is_offset(offset):
+                raise KafkaConfigError(
+                    f"the offset of partition {number} is {offset!r}: give a whole number from 0 "
+                    "on, or 'earliest' or 'latest' instead of the dictionary"
+                )
         return {tp: position[tp.partition] for tp in chosen}
     if isinstance(position, datetime):
         return _offsets_since(cluster, chosen, position, deadline)
@@ -279,6 +307,11 @@ def _offsets(
             f"a position must be 'earliest', 'latest', a datetime or offsets, got {position!r}"
         )
     return list_offsets(cluster, dict.fromkeys(chosen, _TIMESTAMPS[position]), deadline)
+
+
+def _is_offset(given: object) -> bool:
+    """Also whole numbers of numpy."""
+    return isinstance(given, Integral) and int(given) >= 0
 
 
 def _offsets_since(

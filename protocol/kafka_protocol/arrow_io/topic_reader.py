@@ -128,7 +128,7 @@ class TopicReader:
         is_whole: bool = False,
     ) -> None:
         self._batches = self._noting_the_end(batches)
-        self.reader = pa.RecordBatchReader.from_batches(schema, self._batches)
+        self.reader = pa.RecordBatchReader.from_batches(schema, self._until_closed())
         self._reading = reading
         self._group_id = group_id
         self._is_whole = is_whole
@@ -215,6 +215,12 @@ class TopicReader:
     ) -> None:
         """Close the connections."""
         self.close()
+
+    def _until_closed(self) -> Iterator[pa.RecordBatch]:
+        yield from self._batches
+        if not self._has_ended:
+            # Rows that are left would be missing, as if the topic had none.
+            raise KafkaConfigError("The reader is closed: read all rows before its block ends.")
 
     def _noting_the_end(
         self, batches: Iterable[pa.RecordBatch]

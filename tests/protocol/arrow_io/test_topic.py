@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from kafka_protocol.arrow_io.topic import offsets_for_times, read_topic
+from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
+from tests.config_error import config_error
 from tests.fakes.cluster import ScriptedCluster
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -34,7 +37,8 @@ def options(cluster: ScriptedCluster) -> dict[str, str]:
 
 
 def values_of(options: dict[str, str], **given: Any) -> list[bytes]:
-    return read_topic("t", options, columns=["value"], **given).read_all()["value"].to_pylist()
+    read: pa.Table = read_topic("t", options, columns=["value"], **given).read_all()
+    return [each.as_py() for each in read["value"]]
 
 
 @pytest.mark.parametrize("ms", [1, 2, 3, 4, 5, 6, 7, 10**12])
@@ -44,3 +48,50 @@ def test_all_records_are_after_a_time_before_1970(options: dict[str, str], ms: i
     assert values_of(options, start=before) == VALUES
     assert values_of(options, end=before) == []
     assert offsets_for_times("t", options, before) == {0: 0}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"columns": []}, "there is no column to read: name one"),
+        ({"start": {0: -1}}, "the offset of partition 0 is -1: give a whole number from 0 on"),
+        ({"end": {0: -1}}, "the offset of partition 0 is -1: give a whole number from 0 on"),
+        ({"start": {0: 1.5}}, "the offset of partition 0 is 1.5: give"),
+        ({"end": {0: None}}, "the offset of partition 0 is None: give"),
+        ({"end": {0: "2"}}, "the offset of partition 0 is '2': give"),
+    ],
+    ids=str,
+)
+def test_what_names_no_records(
+    options: dict[str, str], given: dict[str, Any], message: str
+) -> None:
+    assert message in config_error(lambda: read_topic("t", options, **given))
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_a_start_after_the_end_of_a_log_is_a_loss(options: dict[str, str], isolation: str) -> None:
+    """As with a group: the topic was probably created again."""
+    given = options | {"isolation.level": isolation}
+    assert values_of(given, start={0: 3}) == []
+    with pytest.raises(DataLossError, match="starts at offset 4 of t-0, which ends at 3"):
+        read_topic("t", given, start={0: 4})
+
+
+def test_a_partition_that_is_named_twice_is_read_once(options: dict[str, str]) -> None:
+    assert values_of(options, partitions=[0, 0]) == VALUES
+
+
+def test_a_reader_that_was_closed_does_not_look_like_an_empty_topic(
+    options: dict[str, str],
+) -> None:
+    with read_topic("t", options, follow=True) as reader:
+        rows = reader.reader
+    with pytest.raises(KafkaConfigError, match="The reader is closed"):
+        rows.read_all()
+
+
+def test_a_reader_that_has_ended_stays_empty(options: dict[str, str]) -> None:
+    with read_topic("t", options, follow=True) as reader:
+        reader.stop()
+        assert reader.read_all().num_rows == len(VALUES)
+    assert reader.read_all().num_rows == 0

@@ -180,7 +180,7 @@ class ReadTopics:
 
     def _chosen(self, topic: Topic) -> list[TopicPartition]:
         numbers = topic.partitions if self._numbers is None else self._numbers
-        chosen = [TopicPartition(topic.name, number) for number in sorted(numbers)]
+        chosen = [TopicPartition(topic.name, number) for number in sorted(set(numbers))]
         missing = [each for each in chosen if each.partition not in topic.partitions]
         if missing:
             raise _unknown_partition(missing[0], topic)
