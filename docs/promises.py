@@ -59,7 +59,7 @@ PROMISES: Final = (
     ),
     Promise(
         "arrow.md",
-        "They are read one after the other, each in the order of its offsets.",
+        "They are read one after the other, each once and in the order of its offsets.",
         ("tests/integration/test_topic.py",),
     ),
     Promise(
