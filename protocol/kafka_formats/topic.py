@@ -26,6 +26,7 @@ from kafka_formats.payload.raw_columns import RAW_TYPES
 from kafka_formats.query.debezium import DebeziumQuery
 from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
 from kafka_formats.query.record_decoder import Decoder
+from kafka_protocol.client.config.option import check_texts
 from kafka_protocol.columnar import topic as raw
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
@@ -117,6 +118,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
         MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.
     """
+    check_texts(formats)
     options = parse_alone(formats)
     if follow and options.envelope.is_upsert:
         raise KafkaConfigError("envelope=upsert needs an end: leave out follow.")

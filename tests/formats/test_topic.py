@@ -31,6 +31,7 @@ def error(formats: dict[str, str], **given: Any) -> str:
         ({"mode": "PERMISSIVE"}, {"types": {"headers": MAP}}, "'mode' needs a column that is"),
         ({"mode": "FAILFAST", "envelope": "upsert"}, {}, "'mode' needs a column that is decoded"),
         ({}, {"types": {"topic": pa.binary()}}, "'topic' cannot be chosen: types are for key, val"),
+        ({"value.format": 7}, {}, "Option 'value.format' is of the type int: write it as text"),
         ({"value.formatt": "json"}, {}, "Option 'value.formatt' is not one of formats: did you"),
         ({"subscribe": "t"}, {}, "'subscribe' is not one of formats: there are value.format, "),
         ({"topic": "t", **JSON}, {}, "Option 'topic' is not one of formats"),

@@ -40,7 +40,7 @@ _CASTS: Final = {
 }
 # In the order of `SinkColumns`.
 _OTHERS: Final = ("key", "topic", "partition", "headers", "timestamp")
-_BYTES: Final = ("key", "value")
+_BYTES: Final = ("key", "value", "topic")  # Arrow would format numbers
 _TEXT_OR_BYTES: Final[Sequence[Callable[[pa.DataType], bool]]] = (
     pa.types.is_string,
     pa.types.is_large_string,
@@ -105,16 +105,37 @@ def _stream(data: Any) -> tuple[Iterable[pa.RecordBatch], pa.Schema]:
     if hasattr(data, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(data)
         return reader, reader.schema
-    batches = iter(data)
+    batches = map(_batch, data) if isinstance(data, Iterable) else iter([_batch(data)])
     first = next(batches, None)
     if first is None:
         return [], pa.schema([("value", pa.binary())])
     return _behind(first, batches), first.schema
 
 
+def _batch(given: object) -> pa.RecordBatch:
+    if not isinstance(given, pa.RecordBatch):
+        raise KafkaConfigError(
+            f"{type(given).__name__} cannot be written: give a data frame of pandas or Polars, a "
+            "relation of DuckDB, a table or a reader of pyarrow, or record batches of pyarrow"
+        )
+    return given
+
+
 def _behind(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    columns = _written(first.schema)
     yield first
-    yield from others
+    for each in others:
+        if _written(each.schema) != columns:
+            raise KafkaConfigError(
+                f"a record batch has the columns {', '.join(_written(each.schema))}, and the first "
+                f"one has {', '.join(columns)}: give all batches the same"
+            )
+        yield each
+
+
+def _written(schema: pa.Schema) -> list[str]:
+    """The columns that are written, with a name twice if there are two."""
+    return sorted(name for name in schema.names if name in _TYPES)
 
 
 def _columns(schema: pa.Schema, topic: str | None) -> SinkColumns:
@@ -128,6 +149,8 @@ def _columns(schema: pa.Schema, topic: str | None) -> SinkColumns:
     if topic is None and "topic" not in schema.names:
         raise KafkaConfigError("there is no column 'topic': give the topic as an argument")
     given = [name for name in _TYPES if name in schema.names]
+    if twice := [name for name in given if schema.names.count(name) > 1]:
+        raise KafkaConfigError(f"there are several columns {twice[0]!r}: leave one")
     _converted(
         pa.RecordBatch.from_arrays([pa.nulls(0, each.type) for each in schema], schema.names)
     )
@@ -150,8 +173,8 @@ def _converted(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The columns to write, with their types, in the order of `_TYPES`.
 
     Raises:
-        KafkaConfigError: A key or a value is neither text nor bytes, or Arrow cannot convert a
-            column.
+        KafkaConfigError: A key, a value or a topic is neither text nor bytes, or Arrow cannot
+            convert a column.
     """
     names = [name for name in _TYPES if name in batch.schema.names]
     return pa.RecordBatch.from_arrays([_column(name, batch.column(name)) for name in names], names)

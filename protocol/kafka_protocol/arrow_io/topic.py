@@ -11,11 +11,11 @@ write.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from numbers import Integral
-from typing import Final, Literal, TypeAlias, overload
+from typing import Any, Final, Literal, TypeAlias, overload
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from kafka_protocol.client.cluster import admin
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.option import check_texts
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.consumer.read_topics import ReadTopics, ends_before
 from kafka_protocol.client.consumer.times import position_of
@@ -127,7 +128,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         raise KafkaConfigError(
             f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_SCHEMA.names)}"
         )
-    names = [topic] if isinstance(topic, str) else [*dict.fromkeys(topic)]
+    names = _names(topic, group_id)
     _check_range(names, start, end, partitions, follow=follow)
     cluster = Cluster(ClientConfig.from_options(options))
     try:
@@ -142,6 +143,16 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     if group_id is None and not follow:
         return pa.RecordBatchReader.from_batches(schema, reading.batches())
     return TopicReader(schema, reading.batches(), reading, group_id)
+
+
+def _names(topic: Any, group_id: object) -> list[str]:
+    """The names of the topics, each once."""
+    is_one = isinstance(topic, str) or not isinstance(topic, Iterable)
+    names = [topic] if is_one else [*dict.fromkeys(topic)]
+    for each in (*names, "" if group_id is None else group_id):
+        if not isinstance(each, str):
+            raise KafkaConfigError(f"names of topics and groups are text, got {each!r}")
+    return names
 
 
 def _check_range(
@@ -204,6 +215,7 @@ def create_topic(
         BrokerError: The cluster refused, for example with TOPIC_ALREADY_EXISTS.
         KafkaError: No broker is reachable.
     """
+    check_texts(configs or {}, "Configuration")
     new = admin.NewTopic(topic, partitions, replication_factor, configs or {})
     with closing(Cluster(ClientConfig.from_options(options))) as cluster:
         admin.create_topic(cluster, new, Deadline.after(cluster.config.api_timeout_ms))

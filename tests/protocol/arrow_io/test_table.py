@@ -171,6 +171,7 @@ def test_views_that_share_bytes_count_as_many_times() -> None:
         ({"value": ["v"]}, None, "no column 'topic': give the topic as an argument"),
         ({"value": [7]}, "t", "column 'value' has the type int64; it must be a string or binary"),
         ({"value": ["v"], "key": [True]}, "t", "column 'key' has the type bool"),
+        ({"value": ["v"], "topic": [7]}, None, "column 'topic' has the type int64; it must be"),
         ({"value": ["v"], "headers": [7]}, "t", "column 'headers' cannot be list"),
         ({"value": ["v"], "timestamp": [[7]]}, "t", "column 'timestamp' cannot be timestamp"),
         ({"value": ["v"], "timestamp": [DAY_MS]}, "t", "int64, which does not tell its unit"),
@@ -189,6 +190,42 @@ def test_what_cannot_be_written(
     with pytest.raises(KafkaConfigError, match=message):
         write_table(pa.table(columns), options, topic=topic)
     assert values_in(cluster) == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [None, 7, "text", [{"value": "v"}], pl.LazyFrame({"value": ["v"]})],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_no_data(options: dict[str, str], data: Any) -> None:
+    with pytest.raises(KafkaConfigError, match=r"\w+ cannot be written: give a data frame"):
+        write_table(data, options, topic="t")
+
+
+def test_several_columns_of_one_name(options: dict[str, str]) -> None:
+    data = pa.Table.from_arrays([pa.array(["v"]), pa.array(["w"])], ["value", "value"])
+    with pytest.raises(KafkaConfigError, match="there are several columns 'value': leave one"):
+        write_table(data, options, topic="t")
+
+
+@pytest.mark.parametrize(
+    "other", [{"value": ["v"]}, {"value": ["v"], "key": ["k"], "topic": ["t"]}]
+)
+def test_batches_with_other_columns(options: dict[str, str], other: dict[str, list[str]]) -> None:
+    batches = [pa.record_batch({"value": ["v"], "key": ["k"]}), pa.record_batch(other)]
+    with pytest.raises(KafkaConfigError, match="and the first one has key, value: give all"):
+        write_table(batches, options, topic="t")
+
+
+def test_batches_with_columns_in_other_order(
+    cluster: ScriptedCluster, options: dict[str, str]
+) -> None:
+    batches = [
+        pa.record_batch({"value": ["v"], "key": ["k"]}),
+        pa.record_batch({"key": [b"k"], "more": [1], "value": [b"w"]}),
+    ]
+    assert write_table(batches, options, topic="t") == 2
+    assert sorted(filter(None, values_in(cluster))) == [b"v", b"w"]
 
 
 def test_an_unknown_partitioner(options: dict[str, str]) -> None:

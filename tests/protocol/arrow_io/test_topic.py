@@ -5,14 +5,14 @@ tests/integration/test_topic reads from real ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.arrow_io.topic import offsets_for_times, read_topic
+from kafka_protocol.arrow_io.topic import create_topic, offsets_for_times, read_topic, topics
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.config_error import config_error
@@ -20,6 +20,9 @@ from tests.fakes.cluster import ScriptedCluster
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FIRST = TopicPartition("t", 0)
+# No text, in spite of the types.
+SEVEN: Any = 7
+NOTHING: Any = None
 VALUES = [b"a", b"b", b"c"]
 
 
@@ -75,6 +78,31 @@ def test_a_start_after_the_end_of_a_log_is_a_loss(options: dict[str, str], isola
     assert values_of(given, start={0: 3}) == []
     with pytest.raises(DataLossError, match="starts at offset 4 of t-0, which ends at 3"):
         read_topic("t", given, start={0: 4})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda given: read_topic(NOTHING, given), "topics and groups are text, got None"),
+        (lambda given: read_topic([SEVEN], given), "topics and groups are text, got 7"),
+        (
+            lambda given: read_topic("t", given, group_id=SEVEN),
+            "names of topics and groups are text",
+        ),
+        (
+            lambda given: create_topic("u", given, configs={"retention.ms": SEVEN}),
+            "'retention.ms'",
+        ),
+        (lambda given: topics(given | {"request.timeout.ms": 7}), "'kafka.request.timeout.ms' is"),
+        (lambda given: topics(given | {"sasl.password": b"hidden"}), "of the type bytes: write"),
+    ],
+)
+def test_what_is_no_text(
+    options: dict[str, str], call: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    error = config_error(call, options)
+    assert message in error
+    assert "hidden" not in error
 
 
 def test_a_partition_that_is_named_twice_is_read_once(options: dict[str, str]) -> None:

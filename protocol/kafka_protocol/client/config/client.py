@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.config.java_names import WITHOUT_EFFECT, refusal
 from kafka_protocol.client.config.option import (
     boolean,
+    check_texts,
     declared_in,
     integer,
     one_of,
@@ -321,6 +322,7 @@ class ClientConfig:
             KafkaConfigError: A name is unknown, a value cannot be used, options contradict each
                 other, or bootstrap.servers is missing. Never contains a secret value.
         """
+        check_texts(options, prefix="kafka.")
         tables = (declared_in(SecurityOptions), declared_in(cls))
         security, own = ({n: v for n, v in options.items() if n in table} for table in tables)
         for name in sorted(options.keys() - security.keys() - own.keys()):

@@ -135,3 +135,17 @@ def only(*accepted: str) -> Callable[[str], str]:
         return accepted[0]
 
     return parse
+
+
+def check_texts(given: Mapping[str, object], what: str = "Option", prefix: str = "") -> None:
+    """Check that all values are text, as Kafka's and Spark's are. Shows no value.
+
+    Raises:
+        KafkaConfigError: One is not.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise KafkaConfigError(
+                f"{what} '{prefix}{name}' is of the type {type(value).__name__}: write it as text, "
+                "for example '1000' or 'true'"
+            )
