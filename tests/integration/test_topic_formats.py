@@ -115,7 +115,7 @@ def test_keys_and_values_without_a_registry(
         "value.protobuf.message": "p.A",
     }
     found = read_topic(topic, kafka, formats, columns=["value"]).read_all()
-    assert found["value"].to_pylist() == [{"id": 5}, {"id": None}, None]
+    assert found["value"].to_pylist() == [{"id": 5}, {"id": 0}, None]
     other = make_topic()
     produce(kafka_cluster.bootstrap_servers, other, [b'{"id": 1, "x": 2}', b'{"id": 2}'])
     wanted = {"value": pa.struct({"id": pa.int64()})}
