@@ -350,8 +350,8 @@ class BrokerError(KafkaError):
 
 _GONE_FROM_LOG: Final = (
     "The records may have aged out, or the topic may have been deleted or re-created. To go on "
-    "without them, set the option failOnDataLoss to false; with read_topic, which does not have it, "
-    "start a new read."
+    "without them, set the option failOnDataLoss to false; with read_topic, which does not have "
+    "it, start a new read."
 )
 
 

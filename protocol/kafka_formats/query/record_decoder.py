@@ -218,7 +218,7 @@ class _Run:
             raise MalformedRecordError(
                 f"[MALFORMED_MESSAGE] {first}. To get nulls instead, set the option "
                 "mode to PERMISSIVE; to leave them out, to DROPMALFORMED; to keep such records "
-                "elsewhere, set deadLetterTopic."
+                "elsewhere, set deadLetterTopic in Spark."
             )
         return self._assembled(batch, {name: each.values for name, each in columns.items()})
 
