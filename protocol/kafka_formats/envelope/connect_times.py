@@ -36,6 +36,8 @@ _DATE: Final = re.compile(r"([+-]?\d{4,9})-(\d\d)-(\d\d)Z?", re.ASCII)
 # The days of 400 years, after which the calendar repeats.
 _CYCLE_DAYS: Final = 146_097
 _DAY_SECONDS: Final = 86_400
+# As in `java.time.ZoneOffset`.
+_MAX_OFFSET: Final = 18 * 3_600
 
 
 class Converted(NamedTuple):
@@ -138,6 +140,8 @@ def _micros_of(text: str) -> int | None:
     if days is None or hours > 23 or minutes > 59 or seconds > 59 or nanos % 1_000:
         return None
     offset = int(zone_hour or 0) * 3_600 + int(zone_minute or 0) * 60 + int(zone_second or 0)
+    if offset > _MAX_OFFSET or int(zone_minute or 0) > 59 or int(zone_second or 0) > 59:
+        return None
     offset = -offset if sign == "-" else offset
     total = days * _DAY_SECONDS + hours * 3_600 + minutes * 60 + seconds - offset
     micros = total * 1_000_000 + nanos // 1_000

@@ -143,3 +143,11 @@ def test_dates_as_texts() -> None:
     assert converted.is_broken.tolist() == [False, False, True, False, True, False]
     assert converted.values[:2].to_pylist() == [date(2026, 2, 28)] * 2
     assert converted.values[5].cast(pa.int32()).as_py() == 3_672_879
+
+
+def test_a_zone_is_at_most_18_hours_from_utc() -> None:
+    ends = pa.array(["2026-01-02T00:00:00+18:00", "2026-01-02T00:00:00-18:00"])
+    assert moment_of_text(ends).is_broken.tolist() == [False, False]
+    beyond = ["+18:01", "-18:00:01", "+25:00", "+01:60", "-01:00:60"]
+    texts = pa.array([f"2026-01-02T00:00:00{zone}" for zone in beyond])
+    assert moment_of_text(texts).is_broken.all()
