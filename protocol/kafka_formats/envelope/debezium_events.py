@@ -46,6 +46,7 @@ _NO_EVENT: Final = (
 )
 
 
+_EMPTY: Final = "it is empty, and no event; a tombstone has no payload at all"
 # The beginning of the reason of JSON's decoder.
 _IS_TEXT: Final = "it is a string, not"
 OF_MONGODB: Final = (
@@ -89,7 +90,10 @@ class EventDecoder:
         values, is_broken = self.inner.decode(payloads, skipped_bytes)
         event = _Event(with_type(values, self.plan.payload), is_valid(values) & ~is_broken)
         events, misfits = event.read(self.plan, self.placeholder)
-        return Decoded(events, np.logical_or.reduce([is_broken, *(m.is_broken for m in misfits)]))
+        # JSON reads blanks as null.
+        is_empty = is_valid(payloads) & ~is_valid(values)
+        masks = [is_broken, is_empty, *(each.is_broken for each in misfits)]
+        return Decoded(events, np.logical_or.reduce(masks))
 
     def explain(self, payload: bytes) -> PayloadError:
         """The fault in a broken payload, without its frame."""
@@ -98,6 +102,8 @@ class EventDecoder:
             error = self.inner.explain(payload)
             is_text = error.field in {AFTER, BEFORE} and error.reason.startswith(_IS_TEXT)
             return PayloadError("", OF_MONGODB) if is_text else error
+        if values.null_count:
+            return PayloadError("", _EMPTY)
         event = _Event(with_type(values, self.plan.payload), is_valid(values))
         _, misfits = event.read(self.plan, self.placeholder)
         found = next(misfit for misfit in misfits if misfit.is_broken[0])
