@@ -22,6 +22,7 @@ from kafka_formats.payload.decimals import (
     Scaled,
     array_of_numbers,
     number_of,
+    scaled_of,
     text_of,
     with_scale,
 )
@@ -65,6 +66,12 @@ def text_of_decimal(decimals: pa.Array) -> Converted:
     """Decimals -> texts with all of their digits."""
     texts = [None if each is None else f"{each:f}" for each in decimals.to_pylist()]
     return Converted(pa.array(texts, pa.string()), np.zeros(len(decimals), dtype=np.bool_))
+
+
+def plain_text(texts: pa.StringArray) -> Converted:
+    """Texts of numbers -> texts with all of their digits, without an exponent."""
+    numbers = (None if each is None else scaled_of(each) for each in texts.to_pylist())
+    return _texts(numbers, texts)
 
 
 def _all_short(unscaled: pa.BinaryArray, to: pa.Decimal128Type) -> Converted | None:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
+from kafka_formats.envelope.connect_decimals import plain_text
 from kafka_formats.envelope.connect_times import Converted
 from kafka_formats.envelope.connect_types import (
     DATE,
@@ -181,7 +182,8 @@ class Planner:
                 f"{named(shown(path))} is a decimal with the scale {scale}, which cannot be read "
                 f"as {wanted}"
             )
-        return Plan(wanted, None)
+        reason = f"the value of {semantic.name} does not fit {wanted}"
+        return Plan(wanted, Leaf(plain_text, reason) if wanted == TEXT else None)
 
     def _struct(self, raw: pa.StructType, wanted: pa.StructType, path: Path) -> Plan:
         known = {each.name: each.type for each in raw}

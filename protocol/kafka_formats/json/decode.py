@@ -63,11 +63,13 @@ class TypeDecoder:
         type: The type of the values.
         convert: Its converter, for one document.
         by_arrow: Whether Arrow's reader can be tried.
+        is_exact: Whether `convert` refuses numbers that their type does not have.
     """
 
     type: pa.DataType
     convert: Convert
     by_arrow: bool
+    is_exact: bool = False
 
     def __call__(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode payloads without nulls."""
@@ -114,7 +116,10 @@ class TypeDecoder:
             texts = payloads.cast(pa.string())
             if pc.any(pc.match_substring_regex(texts, _READ_IN_TWO_WAYS)).as_py():
                 return None
-            return _finished(_read(texts, _text_form(self.type)), self.type)
+            values = _read(texts, _text_form(self.type))
+            return (
+                None if self.is_exact and _may_be_rounded(values) else _finished(values, self.type)
+            )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
 
@@ -157,6 +162,18 @@ def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
         # A document that is only null is broken.
         raise pa.ArrowInvalid("a payload is null")
     return combined(values)
+
+
+def _may_be_rounded(values: pa.Array) -> bool:
+    """Whether there are doubles so large that they do not have all whole numbers."""
+    if pa.types.is_struct(values.type):
+        return any(_may_be_rounded(part) for part in values.flatten())
+    if pa.types.is_list(values.type):
+        return _may_be_rounded(values.flatten())
+    if not pa.types.is_floating(values.type):
+        return False
+    largest = 2.0 ** (24 if pa.types.is_float32(values.type) else 53)
+    return pc.any(pc.greater_equal(pc.abs(values), largest)).as_py() is True
 
 
 def _text_form(data_type: pa.DataType) -> pa.DataType:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from functools import partial
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
@@ -24,6 +27,7 @@ from kafka_formats.json.timestamps import to_date, to_timestamp, to_timestamp_nt
 
 # A value of a document -> the value of the type; never for null. Raises PayloadError.
 Convert: TypeAlias = Callable[[Any], Any]
+ConverterOf: TypeAlias = Callable[[pa.DataType], Convert]
 
 _DECODER: Final = json.JSONDecoder(parse_float=NumberText, parse_constant=NumberText)
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
@@ -75,9 +79,14 @@ def _not_json(error: json.JSONDecodeError) -> PayloadError:
     return PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}")
 
 
-def root_converter(data_type: pa.DataType) -> Convert:
-    """The function that converts whole documents to a type."""
-    convert = converter(data_type)
+def root_converter(data_type: pa.DataType, *, exact: bool = False) -> Convert:
+    """The function that converts whole documents to a type.
+
+    Args:
+        data_type: The type.
+        exact: Whether a number that the type does not have is a fault. `from_json` rounds it.
+    """
+    convert = (_exact if exact else converter)(data_type)
     if pa.types.is_list(data_type) and pa.types.is_struct(data_type.value_type):
         # One object is an array of one.
         return lambda value: convert([value] if isinstance(value, dict) else value)
@@ -86,14 +95,27 @@ def root_converter(data_type: pa.DataType) -> Convert:
 
 def converter(data_type: pa.DataType) -> Convert:
     """The function that converts parts of documents to a type, or raises PayloadError."""
-    for matches, make in _CONVERTERS.items():
+    for matches, make in _NESTED.items():
         if matches(data_type):
-            return make(data_type)
+            return make(data_type, converter)
+    for matches, make_leaf in _LEAVES.items():
+        if matches(data_type):
+            return make_leaf(data_type)
     raise AssertionError(f"JSON is not read as {data_type}")
 
 
-def _struct(data_type: pa.StructType) -> Convert:
-    fields = {field.name: converter(field.type) for field in data_type}
+def _exact(data_type: pa.DataType) -> Convert:
+    for matches, make in _NESTED.items():
+        if matches(data_type):
+            return make(data_type, _exact)
+    for matches, make_leaf in _EXACT_LEAVES.items():
+        if matches(data_type):
+            return make_leaf(data_type)
+    return converter(data_type)
+
+
+def _struct(data_type: pa.StructType, inner_of: ConverterOf) -> Convert:
+    fields = {field.name: inner_of(field.type) for field in data_type}
 
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -111,8 +133,8 @@ def _struct(data_type: pa.StructType) -> Convert:
     return convert
 
 
-def _list(data_type: pa.ListType) -> Convert:
-    inner = converter(data_type.value_type)
+def _list(data_type: pa.ListType, inner_of: ConverterOf) -> Convert:
+    inner = inner_of(data_type.value_type)
 
     def convert(value: Any) -> Any:
         if not isinstance(value, list):
@@ -125,8 +147,8 @@ def _list(data_type: pa.ListType) -> Convert:
     return convert
 
 
-def _map(data_type: pa.MapType) -> Convert:
-    inner = converter(data_type.item_type)
+def _map(data_type: pa.MapType, inner_of: ConverterOf) -> Convert:
+    inner = inner_of(data_type.item_type)
 
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -145,6 +167,14 @@ def _string(_data_type: pa.DataType) -> Convert:
     def convert(value: Any) -> Any:
         is_text = isinstance(value, str) and not isinstance(value, NumberText)
         return utf8(value) if is_text else json_text(value)
+
+    return convert
+
+
+def _exact_string(_data_type: pa.DataType) -> Convert:
+    def convert(value: Any) -> Any:
+        is_text = isinstance(value, str) and not isinstance(value, NumberText)
+        return utf8(value) if is_text else json_text(value, keeps_digits=True)
 
     return convert
 
@@ -188,7 +218,26 @@ def _double(_data_type: pa.DataType) -> Convert:
     return convert
 
 
-def _decimal(data_type: pa.Decimal128Type) -> Convert:
+def _exact_double(data_type: pa.DataType) -> Convert:
+    """A fraction is the nearest number of the type. A whole number is itself."""
+    rounded = _double(data_type)
+    narrow = np.float32 if pa.types.is_float32(data_type) else np.float64
+
+    def convert(value: Any) -> Any:
+        number = rounded(value)
+        if isinstance(value, str) and value in _NOT_FINITE:
+            return number
+        with np.errstate(over="ignore"):
+            held = float(narrow(number))
+        is_whole = isinstance(value, (int, LongInteger))
+        if not math.isfinite(held) or (is_whole and held != int(value)):
+            raise PayloadError("", f"the number does not fit {data_type}")
+        return number
+
+    return convert
+
+
+def _decimal(data_type: pa.Decimal128Type, *, exact: bool = False) -> Convert:
     step = Decimal(1).scaleb(-data_type.scale)
 
     def convert(value: Any) -> Any:
@@ -197,11 +246,14 @@ def _decimal(data_type: pa.Decimal128Type) -> Convert:
         text = str(value).replace(",", "")
         if not _NUMBER.fullmatch(text):
             raise PayloadError("", "it is not a number")
+        given = Decimal(text)
+        number: Decimal | None
         try:
-            number = Decimal(text).quantize(step, context=_CONTEXT)
+            number = given.quantize(step, context=_CONTEXT)
         except InvalidOperation:
             number = None
-        if number is None or len(number.as_tuple().digits) > data_type.precision:
+        is_rounded = exact and number != given
+        if number is None or is_rounded or len(number.as_tuple().digits) > data_type.precision:
             raise PayloadError("", f"the number does not fit {data_type}")
         return number
 
@@ -265,10 +317,13 @@ def _timestamp(data_type: pa.TimestampType) -> Convert:
     return convert
 
 
-_CONVERTERS: Final[Mapping[Callable[[pa.DataType], bool], Callable[[Any], Convert]]] = {
+_Matches: TypeAlias = Callable[[pa.DataType], bool]
+_NESTED: Final[Mapping[_Matches, Callable[[Any, ConverterOf], Convert]]] = {
     pa.types.is_struct: _struct,
     pa.types.is_list: _list,
     pa.types.is_map: _map,
+}
+_LEAVES: Final[Mapping[_Matches, Callable[[Any], Convert]]] = {
     pa.types.is_string: _string,
     pa.types.is_boolean: _boolean,
     pa.types.is_signed_integer: _integer,
@@ -277,6 +332,11 @@ _CONVERTERS: Final[Mapping[Callable[[pa.DataType], bool], Callable[[Any], Conver
     pa.types.is_binary: _binary,
     pa.types.is_date32: _date,
     pa.types.is_timestamp: _timestamp,
+}
+_EXACT_LEAVES: Final[Mapping[_Matches, Callable[[Any], Convert]]] = {
+    pa.types.is_string: _exact_string,
+    pa.types.is_floating: _exact_double,
+    pa.types.is_decimal: partial(_decimal, exact=True),
 }
 
 

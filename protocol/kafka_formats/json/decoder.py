@@ -49,6 +49,16 @@ def decoder_for(wanted: pa.DataType) -> JsonDecoder:
     return JsonDecoder(TypeDecoder(wanted, root_converter(wanted), by_arrow))
 
 
+@lru_cache(maxsize=100)
+def exact_decoder_for(wanted: pa.DataType) -> JsonDecoder:
+    """The decoder of payloads as a type, to which a number that the type does not have is a fault.
+
+    A string has the digits of a number.
+    """
+    convert = root_converter(wanted, exact=True)
+    return JsonDecoder(TypeDecoder(wanted, convert, has_arrow_form(wanted), is_exact=True))
+
+
 @dataclass(frozen=True, slots=True)
 class JsonDecoders:
     """The decoders of payloads of any schema, as one type. It is pickled with tasks.

@@ -92,9 +92,15 @@ def utf8(value: str) -> str:
     return value if value.isascii() else _SURROGATE.sub("?", value)
 
 
-def json_text(value: Any) -> str:
-    """The text of a part of a document, as Jackson copies it. Not by recursion: it may be deep."""
-    simple = _TEXTS.get(type(value))
+def json_text(value: Any, *, keeps_digits: bool = False) -> str:
+    """The text of a part of a document, as Jackson copies it. Not by recursion: it may be deep.
+
+    Args:
+        value: The part.
+        keeps_digits: Whether numbers are as in the document. Jackson copies doubles.
+    """
+    texts_of = _TEXTS_WITH_DIGITS if keeps_digits else _TEXTS
+    simple = texts_of.get(type(value))
     if simple is not None:
         return simple(value)
     texts: list[str] = []
@@ -112,7 +118,7 @@ def json_text(value: Any) -> str:
                 texts.append("[")
                 around.append((_items(each), "]"))
                 break
-            texts.append(_TEXTS[type(each)](each))
+            texts.append(texts_of[type(each)](each))
         else:
             texts.append(end)
             around.pop()
@@ -152,3 +158,4 @@ _TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
     NumberText: lambda value: double_text(float(value)),
     str: _copied_text,
 }
+_TEXTS_WITH_DIGITS: Final[Mapping[type, Callable[[Any], str]]] = {**_TEXTS, NumberText: str}

@@ -34,7 +34,7 @@ from kafka_formats.envelope.debezium_rows import KEY, VALUE, EventRows
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.connect_schema import connect_type, is_connect_schema
 from kafka_formats.json.ddl import is_ddl
-from kafka_formats.json.decoder import decoder_for
+from kafka_formats.json.decoder import exact_decoder_for
 from kafka_formats.options.debezium import DebeziumOptions
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import ERROR_COLUMN, Format, Mode
@@ -334,7 +334,7 @@ class DebeziumQuery:
                 wanted.payload_in(planner, given)
         except SchemaError as error:
             raise KafkaConfigError(f"The {payload.column}s cannot be read: {error}") from error
-        return DocumentDecoders(decoder_for, connect_type, given, wanted, self._untold)
+        return DocumentDecoders(exact_decoder_for, connect_type, given, wanted, self._untold)
 
 
 def _type_in(payload: PayloadOptions, schema: SchemaText) -> ConnectType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timezone
@@ -479,6 +480,76 @@ def test_decimals_may_be_numbers() -> None:
     assert short(read(options, told), "x") == [(Decimal("12.50"),)]
     with pytest.raises(MalformedRecordError, match="a decimal with the scale 2, which cannot be"):
         read({**options, "value.schema": "x decimal(10, 1)"}, told)
+
+
+NUMERIC = {**JSON, "debezium.decimal.format": "NUMERIC"}
+LONG = "12345678901234567890.123456789"
+
+
+def event_of(number: str, schema: Mapping[str, Any] | None = None) -> Record:
+    """An event with a number as it is, which Python would make a double."""
+    payload = event("c", after={"x": "NUMBER"})
+    text = dumped(payload) if schema is None else wrapped(schema, payload)
+    return None, text.replace(b'"NUMBER"', number.encode())
+
+
+@pytest.mark.parametrize(
+    ("ddl", "number", "expected"),
+    [
+        ("decimal(38, 9)", LONG, Decimal(LONG)),
+        ("decimal(10, 2)", "1.250", Decimal("1.25")),
+        ("array<decimal(10, 2)>", "[1.5]", [Decimal("1.50")]),
+        ("string", LONG, LONG),
+        ("string", f'{{"a": [{LONG}]}}', f'{{"a":[{LONG}]}}'),
+        ("double", "9007199254740992", 2.0**53),
+        ("double", "1e300", 1e300),
+        ("float", "16777216", 2.0**24),
+        ("array<double>", '["Infinity", 0.1]', [math.inf, 0.1]),
+    ],
+)
+def test_numbers_keep_all_of_their_digits(ddl: str, number: str, expected: Any) -> None:
+    options = {**NUMERIC, "value.schema": f"x {ddl}"}
+    for count in (1, 100):
+        rows = read(options, [event_of(number)] * count)
+        assert short(rows, "x") == [(expected,)] * count
+
+
+@pytest.mark.parametrize(
+    ("ddl", "number"),
+    [
+        ("decimal(10, 2)", "1.255"),
+        ("decimal(10, 2)", "1e-3"),
+        ("decimal(10, 2)", '"1.255"'),
+        ("array<decimal(10, 2)>", "[1, 1.255]"),
+        ("map<string, decimal(10, 2)>", '{"a": 0.001}'),
+        ("double", "1e400"),
+        ("double", "-1e400"),
+        ("double", "9007199254740993"),
+        ("array<double>", "[9007199254740993]"),
+        ("float", "1e300"),
+        ("float", "16777217"),
+        ("double", "9" * 5_000),
+    ],
+)
+def test_no_number_is_rounded(ddl: str, number: str) -> None:
+    options = {**NUMERIC, "value.schema": f"x {ddl}"}
+    good = event_of("null")
+    for count in (1, 100):
+        with pytest.raises(
+            MalformedRecordError, match=r"at offset 1: .* field after\.x.*: the num"
+        ):
+            read(options, [good, event_of(number), *[good] * count])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(LONG, LONG), ("0E-9", "0.000000000"), ("1E+2", "100"), ("0.10", "0.10")]
+)
+def test_a_decimal_without_a_precision_is_a_text_with_its_digits(number: str, text: str) -> None:
+    schema = connect_envelope({"x": named("bytes", f"{CONNECT}Decimal", scale="9")})
+    record = event_of(number, schema)
+    for options in (NUMERIC, {**NUMERIC, "value.schema": json.dumps(schema)}):
+        types = {"x": pa.string()}
+        assert short(read(options, [record], types=types), "x") == [(text,)]
 
 
 # Columns.
