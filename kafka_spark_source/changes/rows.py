@@ -204,10 +204,19 @@ def _unavailable(
         if has_position(rows, arguments):  # several databases may have equal positions
             source = F.concat_ws(" ", _column(f"{arguments.prefix}topic"), source)
     return [
-        F.when(~is_before, F.col(UNAVAILABLE)).alias(UNAVAILABLE),
+        F.when(~is_before, _as_columns(rows)).alias(UNAVAILABLE),
         F.coalesce(created & ~is_before, F.lit(False)).alias(CREATED),
         source.alias(SOURCE),
     ]
+
+
+def _as_columns(rows: DataFrame) -> Column:
+    """The names in UNAVAILABLE, in the case of the columns: a selection of rows may change it."""
+    names = {each.lower(): each for each in rows.columns}
+    spelled = F.create_map(*(F.lit(each) for pair in names.items() for each in pair))
+    return F.transform(
+        UNAVAILABLE, lambda name: F.coalesce(F.try_element_at(spelled, F.lower(name)), name)
+    )
 
 
 def _sequence(rows: DataFrame, arguments: Arguments) -> Column:

@@ -204,3 +204,11 @@ def test_the_position_has_the_time_in_the_database(spark: SparkSession) -> None:
     schema = f"{SCHEMA}, source struct<ts_ms: bigint>"
     found = changes(spark, row("c", 1, "a", 7, source=(3,)), schema=schema, sequence_by="ts_ms")
     assert tuple(found.collect()[0]["_position"]) == ("t", 0, 7, "A", 3)
+
+
+def test_names_of_values_that_were_not_sent_have_the_case_of_the_columns(
+    spark: SparkSession,
+) -> None:
+    given = [row("u", 1, "a", 0, _unavailable=["NAME", "Size", "other"]), row("u", 2, "b", 1)]
+    shown = changes(spark, *given).select("_unavailable").collect()
+    assert [each[0] for each in shown] == [["name", "size", "other"], None]
