@@ -120,7 +120,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "unchanged TOAST",
         "",
         "null, and not in `_unavailable`",
-        "Debezium writes null. Of `numeric` it tells with `decimal.handling.mode=string`",
+        "Debezium writes null. For `numeric` it does with `decimal.handling.mode=string`",
         (
             Clause(("varbit", *_arrays(*_LOST_ARRAYS)), NULL, (UNCHANGED,)),
             Clause(("num",), NULL, (UNCHANGED,), tuple(each for each in ALL if each != "connect")),
@@ -341,7 +341,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "infinity",
         "`time.precision.mode=nanoseconds`",
         "refused by name",
-        "it is no whole microsecond",
+        "it has a part of a microsecond",
         (Clause(("ts", "ts3", *_arrays("ts", "ts3")), REFUSED, _INFINITE, ("nanoseconds",)),),
     ),
     Row(
