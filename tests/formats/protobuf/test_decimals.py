@@ -129,7 +129,7 @@ def test_all_places() -> None:
     message.untold.CopyFrom(decimal_like(message.untold, Decimal("1.5"), 1))
     message.whole.CopyFrom(decimal_like(message.whole, Decimal(7), 0))
     assert decode(message.SerializeToString()) == {
-        **{"id": None, "amount": Decimal("-0.05"), "prices": [Decimal("-0.0500")]},
+        **{"id": 0, "amount": Decimal("-0.05"), "prices": [Decimal("-0.0500")]},
         **{"rates": [("a", Decimal("-0.050000"))], "wide": "-0.05"},
         **{"untold": {"value": b"\x0f", "precision": 2, "scale": 1}},
         **{"whole": Decimal(7), "other": None},
