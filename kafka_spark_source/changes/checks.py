@@ -72,16 +72,18 @@ def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> C
             the place of one.
     """
     keys = columns[: len(arguments.keys)]
-    faults = {
-        f"a key is null: {', '.join(keys)}": _any_null([_column(each) for each in keys]),
-        "the sequence is null": _any_null(_sequence_parts(changes, arguments)),
-        _no_operation(arguments): F.col(TOMBSTONE).isNull(),
-    }
+    faults = {}
     if INCOMPLETE in changes.columns:
+        # First: such a change has a null in its key, too.
         faults[
             f"`before` lacks a part of the key ({', '.join(keys)}), and another part is a new one, "
             "so the row before it is not known: set REPLICA IDENTITY FULL"
         ] = F.col(INCOMPLETE)
+    faults |= {
+        f"a key is null: {', '.join(keys)}": _any_null([_column(each) for each in keys]),
+        "the sequence is null": _any_null(_sequence_parts(changes, arguments)),
+        _no_operation(arguments): F.col(TOMBSTONE).isNull(),
+    }
     if arguments.history:
         faults["the time of the change is null"] = F.col(VALID_FROM).isNull()
     if arguments.topic_ids:
