@@ -34,6 +34,7 @@ from kafka_spark_source.changes.rows import (
     INCOMPLETE,
     OPERATIONS,
     change_at,
+    quoted_column,
     text_parts,
 )
 from kafka_spark_source.changes.sql import message, quoted
@@ -80,7 +81,7 @@ def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> C
             "so the row before it is not known: set REPLICA IDENTITY FULL"
         ] = F.col(INCOMPLETE)
     faults |= {
-        f"a key is null: {', '.join(keys)}": _any_null([_column(each) for each in keys]),
+        f"a key is null: {', '.join(keys)}": _any_null([quoted_column(each) for each in keys]),
         "the sequence is null": _any_null(_sequence_parts(changes, arguments)),
         _no_operation(arguments): F.col(TOMBSTONE).isNull(),
     }
@@ -134,7 +135,7 @@ def check_order(
         ChangeError: Two changes are in no order. The text has the places of both.
     """
     keys = columns[: len(arguments.keys)]
-    by_key = Window.partitionBy(*map(_column, keys)).orderBy(*in_order(arguments))
+    by_key = Window.partitionBy(*map(quoted_column, keys)).orderBy(*in_order(arguments))
     compared = [
         each for each in changes.schema if each.name in {*columns, TOMBSTONE, UNAVAILABLE} - {*keys}
     ]
@@ -169,7 +170,7 @@ def check_order(
             {_REASON: F.expr(told(refusals)), _IS_UNORDERED: F.expr(f"coalesce({equal}, false)")}
         )
         .where(F.col(_REASON).isNotNull())
-        .select(*map(_column, keys), SEQUENCE, *position, _REASON, _IS_UNORDERED)
+        .select(*map(quoted_column, keys), SEQUENCE, *position, _REASON, _IS_UNORDERED)
     )
     found = wrong.take(1)
     if found and found[0][_IS_UNORDERED] and arguments.sequence_by:
@@ -210,10 +211,6 @@ def _sequence_parts(changes: DataFrame, arguments: Arguments) -> list[Column]:
     type_ = changes.schema[SEQUENCE].dataType
     names = type_.names if isinstance(type_, T.StructType) else []
     return [sequence, *(sequence[each] for each in names)]
-
-
-def _column(name: str) -> Column:
-    return F.col(quoted(name))
 
 
 def _any_null(columns: Sequence[Column]) -> Column:

@@ -17,8 +17,7 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
 )
 from kafka_spark_source.changes.checks import in_order
-from kafka_spark_source.changes.rows import CREATED, SOURCE
-from kafka_spark_source.changes.sql import quoted
+from kafka_spark_source.changes.rows import CREATED, SOURCE, any_of, quoted_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +51,7 @@ def with_known_values(
         lost.append(F.when(is_lost, F.lit(each)))
         unknown.append(F.when(holder.isNull() | is_lost, F.lit(each)))
     values = [F.col(_holder(number))["value"].alias(each) for number, each in enumerate(others)]
-    kept = [_column(each) for each in changes.columns if each not in {*others, UNAVAILABLE}]
+    kept = [quoted_column(each) for each in changes.columns if each not in {*others, UNAVAILABLE}]
     return held.select(*kept, *values, _names(unknown).alias(UNAVAILABLE), _names(lost).alias(LOST))
 
 
@@ -90,14 +89,16 @@ def _with_values_of_one(
     both = changes
     if rows is not None:
         at = [AT] if arguments.sequence_by else []
-        known = rows.join(deletes.select(*map(_column, keys)).distinct(), [*keys], "left_semi")
+        known = rows.join(
+            deletes.select(*map(quoted_column, keys)).distinct(), [*keys], "left_semi"
+        )
         known = known.where(~F.coalesce(F.col(TOMBSTONE), F.lit(False)))
-        known = known.select(*map(_column, [*columns, SEQUENCE, *at]))
+        known = known.select(*map(quoted_column, [*columns, SEQUENCE, *at]))
         known = known.withColumn(TOMBSTONE, F.lit(False))
         both = changes.unionByName(known, allowMissingColumns=True)
     before = _of_key(arguments, keys).rowsBetween(Window.unboundedPreceding, -1)
     # Debezium may write a delete again: before the first one the row was there.
-    again = Window.partitionBy(_LINK, *map(_column, keys)).orderBy(*in_order(arguments))
+    again = Window.partitionBy(_LINK, *map(quoted_column, keys)).orderBy(*in_order(arguments))
     # Deletes of several rows in one place of the log: none of them is the one.
     count = F.count(F.lit(1)).over(Window.partitionBy(_LINK))
     states = (
@@ -110,11 +111,11 @@ def _with_values_of_one(
     old = {each: f"_pykafka_old_{number}" for number, each in enumerate(keys)}
     states = states.select(
         _OLD_LINK,
-        *(_column(each).alias(name) for each, name in old.items()),
+        *(quoted_column(each).alias(name) for each, name in old.items()),
         *(_holder(number) for number in range(len(others))),
     )
-    is_other = [~_column(each).eqNullSafe(F.col(name)) for each, name in old.items()]
-    is_linked = (F.col(_LINK) == F.col(_OLD_LINK)) & _lacks_values() & _any(is_other)
+    is_other = [~quoted_column(each).eqNullSafe(F.col(name)) for each, name in old.items()]
+    is_linked = (F.col(_LINK) == F.col(_OLD_LINK)) & _lacks_values() & any_of(is_other)
     joined = changes.join(states, is_linked, "left")
     found = {
         each: F.col(_holder(number)).isNotNull()
@@ -123,14 +124,16 @@ def _with_values_of_one(
         for number, each in enumerate(others)
     }
     values = {
-        each: F.when(found[each], F.col(_holder(number))["value"]).otherwise(_column(each))
+        each: F.when(found[each], F.col(_holder(number))["value"]).otherwise(quoted_column(each))
         for number, each in enumerate(others)
     }
     known_now = _names([F.when(found[each], F.lit(each)) for each in others])
     left = F.when(known_now.isNull(), F.col(UNAVAILABLE)).otherwise(
         F.array_except(F.col(UNAVAILABLE), known_now)
     )
-    return joined.withColumns({**values, UNAVAILABLE: left}).select(*map(_column, changes.columns))
+    return joined.withColumns({**values, UNAVAILABLE: left}).select(
+        *map(quoted_column, changes.columns)
+    )
 
 
 def _with_links(changes: DataFrame, arguments: Arguments) -> DataFrame:
@@ -169,7 +172,7 @@ def _known(column: str) -> Column:
     """The value and whether the row is gone; null where the database did not send the value."""
     is_sent = ~F.coalesce(F.array_contains(F.col(UNAVAILABLE), column), F.lit(False))
     is_known = F.col(TOMBSTONE) | is_sent
-    value = F.struct(F.col(TOMBSTONE).alias("gone"), _column(column).alias("value"))
+    value = F.struct(F.col(TOMBSTONE).alias("gone"), quoted_column(column).alias("value"))
     return F.when(is_known, value)
 
 
@@ -189,7 +192,7 @@ def _names(names: Sequence[Column]) -> Column:
 
 
 def _of_key(arguments: Arguments, keys: Sequence[str]) -> WindowSpec:
-    return Window.partitionBy(*map(_column, keys)).orderBy(*in_order(arguments))
+    return Window.partitionBy(*map(quoted_column, keys)).orderBy(*in_order(arguments))
 
 
 def _parted(
@@ -198,14 +201,3 @@ def _parted(
     """The keys, and the other columns."""
     count = len(arguments.keys)
     return tuple(columns[:count]), tuple(columns[count:])
-
-
-def _column(name: str) -> Column:
-    return F.col(quoted(name))
-
-
-def _any(conditions: Sequence[Column]) -> Column:
-    found = F.lit(False)
-    for each in conditions:
-        found |= each
-    return found

@@ -85,7 +85,7 @@ def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) ->
         has_other = ~deleted & _has_another_key(before, keys)
         rows = rows.withColumns(
             {
-                INCOMPLETE: has_other & _any([_field_of(before, each).isNull() for each in keys]),
+                INCOMPLETE: has_other & any_of([_field_of(before, each).isNull() for each in keys]),
                 _IS_BEFORE: F.explode(
                     F.when(has_other, F.array(F.lit(True), F.lit(False))).otherwise(
                         F.array(F.lit(False))
@@ -174,14 +174,14 @@ def _fields_of(rows: DataFrame, name: str) -> set[str]:
 
 def _has_another_key(before: str, keys: Sequence[str]) -> Column:
     differs = [
-        _field_of(before, each).isNotNull() & (_field_of(before, each) != _column(each))
+        _field_of(before, each).isNotNull() & (_field_of(before, each) != quoted_column(each))
         for each in keys
     ]
-    return F.coalesce(_any(differs), F.lit(False))
+    return F.coalesce(any_of(differs), F.lit(False))
 
 
 def _key_of(before: str, key: str, is_before: Column) -> Column:
-    return F.when(is_before, _field_of(before, key)).otherwise(_column(key))
+    return F.when(is_before, _field_of(before, key)).otherwise(quoted_column(key))
 
 
 def _field_of(column: str, field: str) -> Column:
@@ -200,9 +200,9 @@ def _unavailable(
     fields = _fields_of(rows, f"{arguments.prefix}source")
     source = F.lit(None).cast("string")
     if not fields.isdisjoint(_LOG_POSITIONS):
-        source = F.to_json(_column(f"{arguments.prefix}source"))
+        source = F.to_json(quoted_column(f"{arguments.prefix}source"))
         if has_position(rows, arguments):  # several databases may have equal positions
-            source = F.concat_ws(" ", _column(f"{arguments.prefix}topic"), source)
+            source = F.concat_ws(" ", quoted_column(f"{arguments.prefix}topic"), source)
     return [
         F.when(~is_before, _as_columns(rows)).alias(UNAVAILABLE),
         F.coalesce(created & ~is_before, F.lit(False)).alias(CREATED),
@@ -236,7 +236,7 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
             f"the rows have no column {', '.join(missing)}, which gives the order of changes: keep "
             "topic, partition, offset and topicId (option includeTopicId), or give `sequence_by`"
         )
-    return F.struct(*(_column(given).alias(name) for name, given in position.items()))
+    return F.struct(*(quoted_column(given).alias(name) for name, given in position.items()))
 
 
 def _field(expression: str, number: int) -> str:
@@ -253,9 +253,9 @@ def has_position(rows: DataFrame, arguments: Arguments) -> bool:
 def _position(rows: DataFrame, arguments: Arguments) -> Column:
     if not has_position(rows, arguments):
         return F.lit(None).cast(POSITION_TYPE)
-    parts = {each: _column(arguments.prefix + each) for each in POSITION}
+    parts = {each: quoted_column(arguments.prefix + each) for each in POSITION}
     topic_id = arguments.prefix + TOPIC_ID
-    parts[TOPIC_ID] = _column(topic_id) if topic_id in rows.columns else F.lit(None)
+    parts[TOPIC_ID] = quoted_column(topic_id) if topic_id in rows.columns else F.lit(None)
     time = [f"{arguments.prefix}source", "ts_ms"]
     has_time = _type_of(rows, time) in {"int", "bigint"}
     parts["ts_ms"] = F.col(".".join(map(quoted, time))) if has_time else F.lit(None)
@@ -281,7 +281,7 @@ def _place(rows: DataFrame, arguments: Arguments) -> Column:
     position = [arguments.prefix + each for each in POSITION]
     if not all(each in rows.columns for each in position):
         return F.lit("a row without topic, partition and offset")
-    topic, partition, offset = map(_column, position)
+    topic, partition, offset = map(quoted_column, position)
     place = F.concat(topic, F.lit("-"), partition, F.lit(" at offset "), offset)
     return F.coalesce(place, F.lit("a row with a null position"))
 
@@ -296,11 +296,13 @@ def _type_of(rows: DataFrame, path: Sequence[str]) -> str | None:
     return type_.simpleString()
 
 
-def _column(name: str) -> Column:
+def quoted_column(name: str) -> Column:
+    """A column by its name, whatever characters that has."""
     return F.col(quoted(name))
 
 
-def _any(conditions: Sequence[Column]) -> Column:
+def any_of(conditions: Sequence[Column]) -> Column:
+    """Whether one of the conditions holds; false without any."""
     found = F.lit(False)
     for each in conditions:
         found |= each

@@ -35,7 +35,7 @@ from kafka_spark_source.changes.order import (
     raised,
     unordered,
 )
-from kafka_spark_source.changes.rows import change_at, text_parts
+from kafka_spark_source.changes.rows import change_at, quoted_column, text_parts
 from kafka_spark_source.changes.sql import failure, quoted
 from kafka_spark_source.changes.statement import UNKNOWN
 from kafka_spark_source.changes.types import comparable
@@ -136,7 +136,7 @@ def _with_those_of(
     identity += [F.col(AT)[each] for each in POSITION if position]
     same = Window.partitionBy(*identity)
     kept = [*columns, SEQUENCE, *position, TOMBSTONE, VALID_FROM]
-    version = F.struct(*(_column(each).alias(_held(at)) for at, each in enumerate(kept)))
+    version = F.struct(*(quoted_column(each).alias(_held(at)) for at, each in enumerate(kept)))
     number = "_pykafka_number"
     numbered = both.withColumns(
         {
@@ -154,7 +154,7 @@ def _with_values_of_version(
     has_version = F.col(_VERSION).isNotNull()
     sent = columns[len(arguments.keys) :]
     values = {
-        each: F.when(has_version, F.col(_VERSION)[_held(at)]).otherwise(_column(each))
+        each: F.when(has_version, F.col(_VERSION)[_held(at)]).otherwise(quoted_column(each))
         for at, each in enumerate(kept)
         if each not in columns and each != TOMBSTONE
     }
@@ -164,7 +164,7 @@ def _with_values_of_version(
             if each in sent:
                 is_kept = has_version & F.array_contains(F.col(UNAVAILABLE), each)
                 held = F.col(_VERSION)[_held(at)]
-                values[each] = F.when(is_kept, held).otherwise(_column(each))
+                values[each] = F.when(is_kept, held).otherwise(quoted_column(each))
     new = changes.withColumns(values)
     if arguments.sequence_by:
         # Without a place in Kafka only equal contents are the same change.
@@ -215,7 +215,7 @@ def _complete(versions: DataFrame, keys: Sequence[str], columns: Sequence[str]) 
         each: F.when(
             F.array_contains(F.col(UNAVAILABLE), each),
             F.expr(failure(f"column {each} of the change of ", UNKNOWN, quoted(PLACE))),
-        ).otherwise(_column(each))
+        ).otherwise(quoted_column(each))
         for each in columns
         if each not in keys
     }
@@ -227,8 +227,4 @@ def _held(number: int) -> str:
 
 
 def _columns(names: Sequence[str]) -> list[Column]:
-    return [*map(_column, names)]
-
-
-def _column(name: str) -> Column:
-    return F.col(quoted(name))
+    return [*map(quoted_column, names)]
