@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.deep_documents import first_document
 from kafka_formats.json.java_text import NumberText, json_text
 
-DEPTHS = (250, 400, 999, 1_001, 5_000)
+DEPTHS = (400, 1_001, *(pytest.param(each, marks=pytest.mark.slow) for each in (250, 999, 5_000)))
 DECODER = json.JSONDecoder(parse_float=NumberText, parse_constant=NumberText)
 TOKENS = st.sampled_from(
     [
@@ -44,13 +43,14 @@ DDLS = (
 
 
 @pytest.mark.many_inputs
-@pytest.mark.parametrize(("ddl", "depth"), [*product(DDLS, DEPTHS)])
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("ddl", DDLS)
 def test_deep_values_are_read_or_broken(ddl: str, depth: int) -> None:
     check_deep_values(ddl, depth)
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("ddl", [DDLS[0], DDLS[-2]])
+@pytest.mark.parametrize("ddl", [DDLS[0], pytest.param(DDLS[-2], marks=pytest.mark.slow)])
 def test_a_depth_of_100_000(ddl: str) -> None:
     check_deep_values(ddl, 100_000)
 
