@@ -35,6 +35,22 @@ def is_exactly_once(scenario: Scenario) -> bool:
     return scenario.sink == "exactly once" and len(scenario.faults) > 3
 
 
+def dies_deciding(scenario: Scenario) -> bool:
+    """The stream writes exactly once, and its driver dies between its calls or within one."""
+    dies = any(fault.kind.startswith("crash driver ") for fault in scenario.faults)
+    return dies and scenario.sink == "exactly once"
+
+
+def asks_a_replaced_leader(scenario: Scenario) -> bool:
+    """A read asks a broker first that others have replaced."""
+    return any("kafka.bootstrap.servers" in job.options for job in scenario.jobs)
+
+
+def tells_topic_ids(scenario: Scenario) -> bool:
+    """The rows have the ids of their topics."""
+    return scenario.source.get("includeTopicId") == "true"
+
+
 def is_written(scenario: Scenario) -> bool:
     """The stream writes to Kafka, and something goes wrong."""
     return scenario.sink != "files" and len(scenario.faults) > 3

@@ -89,7 +89,7 @@ ROWS: Final = (
         f"{_SOURCE}/reading/topic_id_column.py",
         "{topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}",
         "{topic: topic for topic in ids}",
-        likely.has_fault("recreate topic"),
+        likely.tells_topic_ids,
     ),
     Planted(
         "a group's position is after records that were not taken",

@@ -109,7 +109,7 @@ FAULTS: Final = (
         f"{_CLIENT}/consumer/list_offsets.py",
         "    newer = superseded(cluster, answered, deadline)\n",
         "    newer = set()\n",
-        likely.has_fault("pause broker"),
+        likely.asks_a_replaced_leader,
     ),
     Planted(
         "retries have no deadline",
@@ -247,7 +247,7 @@ FAULTS: Final = (
         f"{_SOURCE}/writing/exactly_once.py",
         "    failures = _commit(config, decision.transactions)\n    fenced",
         "    failures: dict[TaskWrite, KafkaError] = {}\n    fenced",
-        likely.is_exactly_once,
+        likely.dies_deciding,
     ),
     Planted(
         "the newest records of the commit log are not read",

@@ -30,8 +30,10 @@ def test_a_crash_or_a_hang_finds_nothing() -> None:
 def test_likely_seeds_come_first() -> None:
     anything = Planted("", "", "", "")
     assert order_of(anything, 5) == [0, 1, 2, 3, 4]
-    order = order_of(anything._replace(likely=lambda scenario: scenario.has_blanks), 40)
-    assert sorted(order) == [*range(40)]
-    blank = [draw(seed).has_blanks for seed in order]
-    assert blank == sorted(blank, reverse=True)
-    assert 0 < sum(blank) < 40
+    rare = anything._replace(likely=lambda scenario: "kafka.group.id" in scenario.source)
+    order = order_of(rare, 8)
+    assert len({*order}) == len(order) == 8
+    is_likely = ["kafka.group.id" in draw(seed).source for seed in order]
+    assert is_likely == sorted(is_likely, reverse=True)
+    assert any(is_likely)
+    assert max(order) < 80
