@@ -61,6 +61,9 @@ def broken_promise(found: Sequence[Violation]) -> Violation | None:
 
 def _errors(outcome: Outcome) -> Iterator[str]:
     yield from outcome.unexpected
+    for number, result in enumerate(outcome.jobs, 1):
+        if result.is_unexpected:
+            yield f"batch {number} ended with {result.error}"
 
 
 def _level(outcome: Outcome) -> Iterator[str]:

@@ -10,8 +10,8 @@ import pytest
 from tests.simulation.contents import key_of
 from tests.simulation.disk import Row
 from tests.simulation.judge import CRASHES, broken_promise, judged, violations
-from tests.simulation.outcome import LogRecord, Outcome, Sent, Violation, Waited
-from tests.simulation.scenario import INPUT, OUTPUT, Fault, Part, Scenario, Send, Sink, Topic
+from tests.simulation.outcome import JobResult, LogRecord, Outcome, Sent, Violation, Waited
+from tests.simulation.scenario import INPUT, OUTPUT, Fault, Job, Part, Scenario, Send, Sink, Topic
 from tests.simulation.spark import Plan
 
 COUNT = 6
@@ -268,3 +268,10 @@ def test_a_crash_and_what_follows_from_it_are_no_broken_promise() -> None:
     assert broken_promise([crash, late]) is None
     assert broken_promise([late]) == late
     assert broken_promise([crash, lost, late]) == lost
+
+
+def test_a_bug_that_ends_a_batch_query_is_a_crash() -> None:
+    result = JobResult(Job(0, "read", {}, ()), {}, {}, [], "TypeError: ...", True)
+    found = judged(good(jobs=[result]))
+    assert found == [Violation(CRASHES, "batch 1 ended with TypeError: ...")]
+    assert judged(good(jobs=[result._replace(is_unexpected=False)])) == []

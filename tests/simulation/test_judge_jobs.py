@@ -157,11 +157,8 @@ def test_markers_have_timestamps_too() -> None:
     assert problems(outcome) == ""
 
 
-def test_a_query_that_failed_has_no_rows_but_may_not_fail_by_a_bug() -> None:
+def test_a_query_that_failed_has_no_rows() -> None:
     assert problems(read([], error="KafkaTimeoutError: ...")) == ""
-    outcome = read([], error="TypeError: ...")
-    outcome.jobs = [outcome.jobs[0]._replace(is_unexpected=True)]
-    assert problems(outcome) == "batch 1 ended with TypeError: ..."
 
 
 def test_little_is_promised_where_offsets_get_other_records() -> None:

@@ -88,7 +88,7 @@ ROWS: Final = (
         "the column of topic ids has the names",
         f"{_SOURCE}/reading/topic_id_column.py",
         "{topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}",
-        "{topic: topic for topic in ids}",
+        "{topic: topic.encode() for topic in ids}",
         likely.tells_topic_ids,
     ),
     Planted(
