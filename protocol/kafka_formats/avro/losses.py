@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import pyarrow as pa
+
 from kafka_formats.avro.logical import Logical
 from kafka_formats.avro.resolve import fits, places_of, why_unfit
 from kafka_formats.avro.schema import (
@@ -91,8 +93,13 @@ def _scalar(writer: Primitive | Fixed, reader: Primitive | Fixed, path: str) -> 
             yield Loss(path, f"is {_shown(decimals[0])}, not {_shown(decimals[1])}")
     elif not _is_same_time(writer.logical, reader.logical):
         written, read = arrow_type(writer), arrow_type(reader)
-        if not is_held(written, read):
+        if not (is_held(written, read) or _is_text_as_bytes(written, read)):
             yield Loss(path, written=written, read=read)
+
+
+def _is_text_as_bytes(written: pa.DataType, read: pa.DataType) -> bool:
+    """Whether a text is read as its bytes: Avro writes both alike."""
+    return bool(pa.types.is_string(written) and pa.types.is_binary(read))
 
 
 def _decimal(logical: Logical | None) -> Logical | None:

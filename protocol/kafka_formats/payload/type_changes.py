@@ -56,13 +56,13 @@ def is_held(written: pa.DataType, read: pa.DataType) -> bool:
         return True
     if pa.types.is_signed_integer(written) and pa.types.is_signed_integer(read):
         return bool(written.bit_width <= read.bit_width)
-    if pa.types.is_floating(read):
-        if pa.types.is_floating(written):
-            return bool(written.bit_width <= read.bit_width)
-        # A double has 53 bits for digits, and a float 24.
-        bits = 53 if read.bit_width == 64 else 24
-        return bool(pa.types.is_signed_integer(written) and written.bit_width <= bits)
-    return bool(pa.types.is_string(written) and pa.types.is_binary(read))
+    if not pa.types.is_floating(read):
+        return False
+    if pa.types.is_floating(written):
+        return bool(written.bit_width <= read.bit_width)
+    # A double has 53 bits for digits, and a float 24.
+    bits = 53 if read.bit_width == 64 else 24
+    return bool(pa.types.is_signed_integer(written) and written.bit_width <= bits)
 
 
 def part_in(whole: pa.DataType, wanted: pa.DataType) -> pa.DataType:

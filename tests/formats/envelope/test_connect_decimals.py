@@ -93,6 +93,29 @@ def test_the_extremes_of_64_bits() -> None:
     assert wide.values.to_pylist() == [-(2**63), 2**63 - 1, -1, 0]
 
 
+@pytest.mark.parametrize("precision", range(1, 39))
+def test_the_ends_of_each_type(precision: int) -> None:
+    limit = 10**precision
+    numbers = [limit - 1, limit, 1 - limit, -limit, limit + 1, None]
+    to = pa.decimal128(precision, precision // 2)
+    given_bytes = pa.array([each if each is None else unscaled(each) for each in numbers])
+    parts = [each and {"scale": to.scale, "value": each} for each in given_bytes.to_pylist()]
+    for converted in (
+        decimal_of_bytes(to.scale, to)(given_bytes),
+        decimal_of_parts(to)(pa.array(parts, PARTS)),
+    ):
+        largest = Decimal(limit - 1).scaleb(-to.scale, EXACT)
+        assert converted.values.to_pylist() == [
+            largest,
+            None,
+            largest.copy_negate(),
+            None,
+            None,
+            None,
+        ]
+        assert converted.is_broken.tolist() == [False, True, False, True, True, False]
+
+
 @pytest.mark.parametrize("bad", [b"", b"\x01" * 4_154])
 def test_bytes_that_are_no_number(bad: bytes) -> None:
     given_bytes = pa.array([bad, b"\x05", None])

@@ -11,8 +11,9 @@ from __future__ import annotations
 import base64
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Final
 
 from google.protobuf.descriptor_pb2 import (
@@ -69,12 +70,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """Messages, each with its fields; enums, each with its numbers."""
+    """Messages, each with its fields; enums, each with its numbers, some under another name."""
 
     syntax: str
     messages: tuple[tuple[Field, ...], ...]
     enums: tuple[tuple[int, ...], ...]
     is_enum_closed: bool
+    renamed: frozenset[int] = frozenset()
 
     def text(self) -> SchemaText:
         """The schema as a descriptor set."""
@@ -86,6 +88,12 @@ class Schema:
             f"M{number} ({self.syntax}, enums {self.enums}): {fields}"
             for number, fields in enumerate(self.messages)
         )
+
+
+def types_alike() -> Iterator[tuple[int, int]]:
+    """Each two types that are written alike, but for messages."""
+    for alike in _ALIKE:
+        yield from product(*([each for each in alike if each not in _MESSAGE_TYPES],) * 2)
 
 
 # --- Schemas -------------------------------------------------------------------------------------
@@ -126,6 +134,8 @@ def random_older(rng: random.Random, writer: Schema) -> Schema:
         pairs = zip(writer.enums, reader.enums, strict=True)
         kept_numbers = [tuple(each for each in new if each in old) for new, old in pairs]
         older = replace(older, enums=tuple(kept_numbers))
+    if rng.random() < changes:
+        older = replace(older, renamed=frozenset(rng.sample([1, 2, 5], 1)))
     # A closed enum of the writer stays closed: random payloads have numbers that it does not have.
     if is_other[1]:
         older = replace(older, is_enum_closed=writer.is_enum_closed or reader.is_enum_closed)
@@ -234,7 +244,8 @@ def _file(schema: Schema) -> FileDescriptorProto:
     for place, numbers in enumerate(schema.enums):
         enum = file.enum_type.add(name=f"E{place}")
         for symbol, number in enumerate(numbers):
-            enum.value.add(name=f"E{place}_{symbol}", number=number)
+            other = "_renamed" if number in schema.renamed else ""
+            enum.value.add(name=f"E{place}_{symbol}{other}", number=number)
         if schema.syntax.isdigit() and schema.is_enum_closed:
             enum.options.features.enum_type = FeatureSet.CLOSED
     for place, fields in enumerate(schema.messages):

@@ -60,6 +60,10 @@ class Maker:
         reader = self._changed(writer, changes)
         return Pair(writer, reader, [self._value(writer) for _ in range(4)])
 
+    def values(self, schema: Json, count: int) -> list[Value]:
+        """Values of a schema."""
+        return [self._value(schema) for _ in range(count)]
+
     # --- Schemas ---------------------------------------------------------------------------------
 
     def _schema(self, depth: int) -> Json:
