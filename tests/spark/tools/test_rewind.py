@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -122,6 +122,33 @@ def test_an_interrupted_rewind_is_done_again(
     assert again.moves == found.moves
     rewind(again)
     assert {entry(checkpoint, number)[2] for number in (4, 5)} == {'{"orders":{"0":0,"1":0}}'}
+
+
+@pytest.mark.parametrize("to", ["earliest", "latest-3", '{"orders":{"0":3}}'])
+def test_a_rewind_that_is_killed_gives_no_number_other_records(
+    cluster: ScriptedCluster, checkpoint: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    """After each of its deeds the unfinished micro-batch has records of its own, or none."""
+    write_batch(checkpoint, 5, '{"orders":{"0":9,"1":2}}', "-", is_committed=False)
+    quiet(checkpoint)
+    found = planned(cluster, checkpoint, to)
+    deeds = 0
+
+    def watch(done: Callable[..., object]) -> Callable[..., object]:
+        def deed(*arguments: object, **named: object) -> object:
+            nonlocal deeds
+            result, deeds = done(*arguments, **named), deeds + 1
+            starts, ends = (json.loads(entry(checkpoint, each)[2])["orders"] for each in (4, 5))
+            for partition, (start, end) in {"0": (8, 9), "1": (2, 2)}.items():
+                assert {*range(starts[partition], ends[partition])} <= {*range(start, end)}
+            return result
+
+        return deed
+
+    for name in ("unlink", "replace"):
+        monkeypatch.setattr(Path, name, watch(getattr(Path, name)))
+    rewind(found)
+    assert deeds == 4
 
 
 def test_named_partitions_move_alone(cluster: ScriptedCluster, checkpoint: Path) -> None:
