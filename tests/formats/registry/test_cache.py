@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 
 import pytest
@@ -60,6 +61,30 @@ def test_an_id_that_is_missing_is_asked_for_less_and_less_often() -> None:
             cache_of(config()).by_id(8, fail)
         passing(61)
         assert cache_of(config()).by_id(7, lambda: schema("seven")).text == "seven"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_id_is_believed_to_be_missing_for_more_than_a_minute(seed: int) -> None:
+    """However often it was asked for, and after whatever pauses."""
+    chance = random.Random(seed)
+    asked = 0
+
+    def ask() -> RegisteredSchema:
+        nonlocal asked
+        asked += 1
+        raise NotFoundError("no such id")
+
+    with sleeps_take_no_time() as passing:
+        for _ in range(30):
+            for _ in range(chance.randrange(5)):
+                passing(chance.choice([0.1, 1, 20, 600]))
+                with pytest.raises(NotFoundError):
+                    cache_of(config()).by_id(7, ask)
+            before = asked
+            passing(60.1)
+            with pytest.raises(NotFoundError):
+                cache_of(config()).by_id(7, ask)
+            assert asked == before + 1
 
 
 def test_the_memory_of_missing_ids_is_limited() -> None:
