@@ -95,7 +95,7 @@ test-protocol: $(VENV)/.installed-dev
 		$(COVERED) tests --ignore=tests/spark --ignore=tests/integration \
 		--ignore=$(WITH_REAL_BROKERS) $(call SELECT,not slow)
 
-# Hunts for each planted fault in the simulated world, and writes their table in docs/reliability.md.
+# Hunts for each planted fault in the simulated world or by tests, and writes docs/reliability.md.
 test-planted: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m tests.simulation.planted --jobs 1 --seconds 240 --page
 

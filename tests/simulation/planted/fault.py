@@ -19,6 +19,7 @@ class Planted(NamedTuple):
         wrong: The text in its place.
         likely: Which scenarios are run first, as they have what the fault is about; None for all.
         missed: Why the simulation does not find it, and which test does; empty for all others.
+        judges: Files of tests that hunt for it; empty if the simulation does.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Planted(NamedTuple):
     wrong: str
     likely: Callable[[Scenario], bool] | None = None
     missed: str = ""
+    judges: tuple[str, ...] = ()
 
     def apply(self, root: Path) -> None:
         """Put the fault into a copy of the product."""

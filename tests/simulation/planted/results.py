@@ -1,4 +1,4 @@
-"""The results of the last hunts: a file, and the table of docs/reliability.md that it makes."""
+"""The results of the last hunts: two files, and the tables of the page that they make."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from typing import Any, Final
 
 from tests.own_process import ROOT
 from tests.simulation.planted.hunt import Found
+from tests.simulation.planted.hunt_tests import FoundByTest
 from tests.simulation.planted.table import FAULTS
+from tests.simulation.planted.wings import WINGS
 
 RESULTS: Final = Path(__file__).parent / "results.json"
+WING_RESULTS: Final = RESULTS.with_name("wings.json")
 PAGE: Final = ROOT / "docs" / "reliability.md"
 
 _BEGIN: Final = "<!-- Written by `make test-planted`. -->\n"
 _END: Final = "<!-- The end of what `make test-planted` writes. -->\n"
 
 
-def kept(found: Found) -> dict[str, Any]:
+def kept(found: Found | FoundByTest) -> dict[str, Any]:
     """What is kept of a hunt: nothing that differs from machine to machine."""
+    if isinstance(found, FoundByTest):
+        return {"test": found.test}
     if found.seed is None:
         return {"seed": None, "seeds": found.seeds}
     return {"seed": found.seed, "judge": found.judge}
@@ -33,7 +38,7 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
 
 def write(file: Path, results: Mapping[str, Mapping[str, Any]]) -> None:
     """Write results in the order of the faults; those of others are left out."""
-    known = {each.name: results[each.name] for each in FAULTS if each.name in results}
+    known = {each.name: results[each.name] for each in (*FAULTS, *WINGS) if each.name in results}
     file.write_text(json.dumps(known, indent=1) + "\n")
 
 
@@ -58,6 +63,31 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_of_wings(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """The table of what is hunted by tests."""
+    tests = {name: result["test"] for name, result in results.items()}
+    lines = [
+        f"Found by tests: {sum(map(bool, tests.values()))} of {len(WINGS)}.",
+        "",
+        "| planted fault | file | found by |",
+        "| --- | --- | --- |",
+    ]
+    for fault in WINGS:
+        shown = "not hunted for yet" if fault.name not in tests else "nobody"
+        if test := tests.get(fault.name):
+            file, _, name = test.partition("::")
+            shown = f"`{Path(file).name}`: `{name.partition('[')[0].replace('::', '.')}`"
+        lines.append(f"| {fault.name} | `{Path(fault.path).name}` | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def tables(
+    results: Mapping[str, Mapping[str, Any]], of_wings: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Both tables of the page."""
+    return f"{table(results)}\n{table_of_wings(of_wings)}"
+
+
 def with_table(page: str, text: str) -> str:
     """The page with this table."""
     before, _, rest = page.partition(_BEGIN)
@@ -67,6 +97,8 @@ def with_table(page: str, text: str) -> str:
     return f"{before}{_BEGIN}\n{text}\n{end}{after}"
 
 
-def write_page(results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write the table into the page."""
-    PAGE.write_text(with_table(PAGE.read_text(), table(results)))
+def write_page(
+    results: Mapping[str, Mapping[str, Any]], of_wings: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Write the tables into the page."""
+    PAGE.write_text(with_table(PAGE.read_text(), tables(results, of_wings)))
