@@ -14,7 +14,6 @@ import pytest
 from benchmarks.figures import FIGURES
 from benchmarks.tables import RESULTS, results_of
 from docs import make_site
-from tests.integration.guides import ELSEWHERE, GUIDES, blocks_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
@@ -178,16 +177,6 @@ def test_troubleshooting_quotes_texts_of_the_code() -> None:
     texts = [text for _, text in _texts_in_the_code()]
     assert len(parts) > 8
     assert [part for part in parts if not any(part in text for text in texts)] == []
-
-
-def test_each_page_with_code_is_run_or_says_that_it_is_not() -> None:
-    assert [test for test in ELSEWHERE.values() if not (ROOT / "tests" / test).exists()] == []
-    run = {guide.page for guide in GUIDES} | ELSEWHERE.keys()
-    for page in PAGES:
-        name = page.relative_to(ROOT / "docs").as_posix()
-        if blocks_of(name) and name not in run:
-            words = " ".join(page.read_text().split()).lower()
-            assert "not run by" in words or "not run here" in words, name
 
 
 def _is_in(path: Path, rooms: tuple[str, ...]) -> bool:

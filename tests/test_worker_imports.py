@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.guides import blocks_of
 from tests.own_process import run_command, run_module
+from tests.pages.tour import Tour
 
 needs_pandas = pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
 
@@ -24,5 +24,5 @@ def test_records_are_read_and_written_without_pandas(tmp_path: Path) -> None:
 
 @needs_pandas
 def test_arrow_imports_pandas_as_its_report_says(tmp_path: Path) -> None:
-    (code,) = blocks_of("upstream/arrow-pandas.md")
-    run_command(tmp_path, [sys.executable, "-c", code])
+    with Tour("docs/upstream/arrow-pandas.md") as tour:
+        run_command(tmp_path, [sys.executable, "-c", tour.take()])

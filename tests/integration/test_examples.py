@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars
+import pyarrow.dataset
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -27,14 +29,17 @@ from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.clients import connect, soon
 from tests.integration.command_line import Command, pykafka
 from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
-from tests.integration.example_processes import EXAMPLES, ROOT, python_in, run_example
+from tests.integration.example_processes import EXAMPLES, ROOT, run_example
 from tests.integration.test_formats import framed
+from tests.pages.tour import Tour
 from tests.witness import IN_ORDER, messages_of, produce, values_of
 
 __all__ = ["pykafka"]  # a fixture
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
+ID = {"name": "id", "type": "long"}
+CUSTOMER = {"name": "customer", "type": "string"}
 README_MARK = "# --- README ---\n"
 
 
@@ -51,11 +56,13 @@ def expect_quickstart(shown: str) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_the_readme_runs(convenient: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code = (ROOT / "examples" / "quickstart.py").read_text().split(README_MARK)[1]
-    readme = (ROOT / "README.md").read_text()
-    assert code.replace(": servers}", ': "localhost:9092"}') in readme
-    exec(code, {"SparkSession": SparkSession, "servers": convenient})
-    expect_quickstart(capsys.readouterr().out)
+    example = (ROOT / "examples" / "quickstart.py").read_text().split(README_MARK)[1]
+    with Tour("README.md", {}, {"localhost:9092": convenient}) as tour:
+        assert example.replace(": servers}", ': "localhost:9092"}') in tour.next_text
+        tour.run()
+        expect_quickstart(capsys.readouterr().out)
+        tour.run_all()
+    assert tour.names["stream"].isStreaming
 
 
 # What each example prints, run without arguments: a word of each line that matters.
@@ -175,23 +182,44 @@ def test_docs_show_the_example_of_change_data() -> None:
 def test_the_code_of_the_page_without_spark(
     make_topic: MakeTopic,
     kafka_cluster: KafkaCluster,
+    schema_registry: SchemaRegistry,
+    registered: SchemaRegistryClient,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    topic = make_topic(partitions=3)
-    # What needs a registry is in test_topic_formats.
-    page = (ROOT / "docs" / "arrow.md").read_text().partition("## Decoded")[0]
-    code = "\n".join(python_in(page))
-    code = code.replace("localhost:9092", kafka_cluster.bootstrap_servers)
-    code = code.replace("/tmp/", f"{tmp_path}/")
-    names: dict[str, Any] = {}
-    exec(code.replace('"orders"', repr(topic)), names)
-    assert names["read_topic"](topic, names["kafka"]).read_all().num_rows == 2
-    with duckdb.connect(f"{tmp_path}/orders.duckdb") as database:
-        assert database.sql("SELECT count(*), count(DISTINCT topic) FROM records").fetchall() == [
-            (2, 1)
-        ]
-    assert "100%\n" in capsys.readouterr().out
+    topic, copy, decoded = make_topic(3), make_topic(3), make_topic()
+    servers = kafka_cluster.bootstrap_servers
+    order: dict[str, Any] = {"type": "record", "name": "Order", "fields": [ID, CUSTOMER]}
+    produce(servers, decoded, framed(registered, decoded, order, [{"id": 1, "customer": "ann"}]))
+    names = {"duckdb": duckdb, "polars": polars, "pyarrow": pyarrow}
+    replaced = {"localhost:9092": servers, "/tmp/": f"{tmp_path}/", '"orders"': repr(topic)}
+    replaced |= {'"a"': repr(topic), '"b"': repr(copy)}
+    replaced |= {"http://127.0.0.1:8081/apis/ccompat/v7": schema_registry.url}
+    monkeypatch.chdir(tmp_path)
+    with Tour("docs/arrow.md", names, replaced) as tour:
+        tour.run()
+        names = tour.names
+        while "reader" in tour.next_text or "(batch)" in tour.next_text:
+            records = names["read_topic"](topic, names["kafka"])
+            names["batch"] = pyarrow.RecordBatch.from_pylist([], records.schema)
+            names["reader"] = records
+            tour.run()
+        tour.run("write_table(orders")
+        tour.run("write_table(read_topic(")
+        tour.run_to("import duckdb")
+        assert "100%\n" in capsys.readouterr().out
+        for each in (topic, copy):
+            assert names["read_topic"](each, names["kafka"]).read_all().num_rows == 2
+        tour.run()
+        with duckdb.connect(f"{tmp_path}/orders.duckdb") as database:
+            assert database.sql(
+                "SELECT count(*), count(DISTINCT topic) FROM records"
+            ).fetchall() == [(2, 1)]
+        tour.run("follow=True")
+        replaced['"orders"'] = repr(decoded)
+        tour.run("value.format")
+        assert names["orders"].column("value").to_pylist() == [{"id": 1, "customer": "ann"}]
 
 
 # --- Records that cannot be decoded are kept in a topic: the page about them, on a real broker ----
@@ -205,13 +233,6 @@ VALUES = [GOOD[0], BROKEN[0], GOOD[1], BROKEN[1], GOOD[2]]
 
 def headers_of(message: Any) -> dict[str, bytes | None]:
     return dict(message.headers() or [])
-
-
-def page_of(topic: str, servers: str) -> list[str]:
-    blocks = python_in((ROOT / "docs" / "dead-letters.md").read_text())
-    return [
-        block.replace('"orders', f'"{topic}').replace("localhost:9092", servers) for block in blocks
-    ]
 
 
 @pytest.mark.core
@@ -228,10 +249,10 @@ def test_the_page(
     for name in (f"{topic}-dead-letters", f"{topic}-dead-letters-again"):
         create_topic(cluster, NewTopic(name, 1), soon())
     produce(servers, topic, VALUES)
-    stream, again = page_of(topic, servers)
-    names: dict[str, Any] = {"spark": spark}
-    exec(stream, names)
-    to = names["orders"].select("value.id").writeStream.format("parquet")
+    replaced = {'"orders': f'"{topic}', "localhost:9092": servers}
+    tour = Tour("docs/dead-letters.md", {"spark": spark}, replaced)
+    tour.run()
+    to = tour.names["orders"].select("value.id").writeStream.format("parquet")
     to = to.option("path", str(tmp_path / "rows"))
     run_stream(to.option("checkpointLocation", str(tmp_path / "checkpoint")))
     rows = spark.read.parquet(str(tmp_path / "rows")).collect()
@@ -245,8 +266,9 @@ def test_the_page(
     (count,) = json.loads(pykafka("dead-letters", f"{topic}-dead-letters", "-o", "json"))
     assert (count["topic"], count["records"], count["repeated"]) == (topic, len(BROKEN), 0)
     assert count["exception"] == "kafka_formats.errors.PayloadError"
-    exec(again, names)
-    assert [tuple(row) for row in names["reasons"].collect()] == [("x", "1")]
+    with tour:
+        tour.run()
+    assert [tuple(row) for row in tour.names["reasons"].collect()] == [("x", "1")]
     (last,) = consume(f"{topic}-dead-letters-again", 0, 1)
     assert last.value() == BROKEN[1]
 
@@ -297,7 +319,6 @@ def test_nothing_is_dropped_if_the_topic_cannot_be_written(
 # --- The loop of docs/schema-evolution.md, with a real registry, while a producer moves on --------
 
 
-ID = {"name": "id", "type": "long"}
 ANY_ID = {"name": "id", "type": ["long", "null"]}
 NOTE = {"name": "note", "type": ["null", "string"], "default": None}
 SIZE = {"name": "size", "type": "int", "default": 0}
@@ -316,11 +337,9 @@ def test_the_loop_of_the_page(
     tmp_path: Path,
 ) -> None:
     topic, servers = make_topic(1), kafka_cluster.bootstrap_servers
-    (code,) = python_in((ROOT / "docs" / "schema-evolution.md").read_text())
     replaced = {'"orders"': f'"{topic}"', "localhost:9092": servers, "/tmp/": f"{tmp_path}/"}
     replaced |= {"http://127.0.0.1:8081/apis/ccompat/v7": schema_registry.url}
-    for old, new in replaced.items():
-        code = code.replace(old, new)
+    tour = Tour("docs/schema-evolution.md", {"spark": spark}, replaced)
 
     def write(schema: dict[str, Any], *orders: dict[str, Any]) -> None:
         produce(servers, topic, framed(registered, topic, schema, orders))
@@ -345,7 +364,7 @@ def test_the_loop_of_the_page(
         return rows()
 
     write(record(ID), {"id": 1}, {"id": 2})
-    loop = threading.Thread(target=exec, args=(code, {"spark": spark}))
+    loop = threading.Thread(target=tour.run)
     loop.start()
     try:
         assert wait_for(2) == [{"id": 1}, {"id": 2}]
@@ -371,3 +390,5 @@ def test_the_loop_of_the_page(
             query.stop()
         loop.join(SOON_SECONDS)
     assert not loop.is_alive()
+    with tour:
+        tour.run_all()

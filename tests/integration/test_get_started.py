@@ -9,7 +9,8 @@ import pytest
 
 from kafka_spark_source.testing import CONVENIENT, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.integration.example_processes import ROOT, python_in, run_example
+from tests.integration.example_processes import ROOT, run_example
+from tests.pages.tour import Tour
 
 pytestmark = [
     pytest.mark.integration,
@@ -30,16 +31,16 @@ def test_the_page_prints_what_it_shows(
     kafka_cluster_factory: ClusterFactory, schema_registry: SchemaRegistry, tmp_path: Path
 ) -> None:
     page = (ROOT / "docs" / "get-started.md").read_text()
-    code = "\n".join(python_in(page))
     assert schema_registry.url.endswith("/apis/ccompat/v7")
     replaced = {
         "localhost:9092": kafka_cluster_factory(config=CONVENIENT).bootstrap_servers,
         "http://127.0.0.1:8081/apis/ccompat/v7": schema_registry.url,
         '"orders"': '"orders-of-beginners"',
     }
-    for old, new in replaced.items():
-        assert old in code
-        code = code.replace(old, new)
+    code = ""
+    with Tour("docs/get-started.md", {}, replaced) as tour:
+        while tour.next_text:
+            code += f"{tour.take()}\n"
     script = tmp_path / "get_started.py"
     script.write_text(code)
     shown = run_example(str(script))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,17 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import kafka_spark_source.doctor
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import NewSchema
+from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.formats.protobuf.messages import descriptor_set
-from tests.integration.guides import GUIDES, Guide, blocks_of
+from tests.integration.guides import GUIDES
+from tests.pages.tour import Tour
 from tests.witness import produce
 
 pytestmark = [
@@ -38,6 +42,9 @@ ORDER = {
         {"name": "amount", "type": "double"},
     ],
 }
+LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "double"}]}
+LINES = {"name": "lines", "type": {"type": "array", "items": LINE}}
+WITH_LINES = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, LINES]}
 PROTO = 'syntax = "proto3"; package shop; message Order { int64 id = 1; string customer = 2; }'
 
 
@@ -52,16 +59,6 @@ def _queries_end(spark: SparkSession) -> Iterator[None]:
     yield
     for query in spark.streams.active:
         query.stop()
-
-
-def run(code: str, names: dict[str, Any], replaced: Mapping[str, str]) -> None:
-    """Run a block. One that begins with a dot continues a read, which becomes `df`."""
-    if code.startswith("."):
-        read = "spark.read.format('pykafka').options(**kafka, subscribe='orders')"
-        code = f"df = ({read}{code}.load())"
-    for old, new in replaced.items():
-        code = code.replace(old, new)
-    exec(code, names)
 
 
 def names_before(spark: SparkSession, kafka: KafkaCluster) -> dict[str, Any]:
@@ -80,6 +77,11 @@ def names_before(spark: SparkSession, kafka: KafkaCluster) -> dict[str, Any]:
     return {
         **{"spark": spark, "kafka": servers, "df": df, "stream": rows, "updates": updates},
         **{"to": {**servers, "topic": "totals"}, "SparkSession": SparkSession},
+        **{"reader": spark.read.format("pykafka").options(**servers, subscribe="orders")},
+        **{"writeStream": rows.writeStream, "options": {**servers, "subscribe": "orders"}},
+        # Modules and classes that the text names.
+        **{"KafkaDataSource": KafkaDataSource, "kafka_spark_source": kafka_spark_source},
+        "logging": logging,
     }
 
 
@@ -95,18 +97,16 @@ def replaced_in(folder: Path, kafka: KafkaCluster) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.page)
-def test_a_guide(guide: Guide, spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> None:
-    blocks = blocks_of(guide.page)
-    assert len(blocks) == guide.blocks
-    names = names_before(spark, kafka)
-    for block in blocks:
-        if not block.startswith(guide.left_out or "\0"):
-            run(block, names, replaced_in(tmp_path, kafka))
+@pytest.mark.parametrize("page", GUIDES)
+def test_a_guide(page: str, spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> None:
+    with Tour(f"docs/{page}", names_before(spark, kafka), replaced_in(tmp_path, kafka)) as tour:
+        if tour.next_text == "query.stop()":
+            tour.names["query"] = tour.names["stream"].writeStream.format("noop").start()
+        tour.run_all()
     for query in spark.streams.active:
         query.processAllAvailable()
         assert query.exception() is None
-    frames = [each for each in names.values() if isinstance(each, DataFrame)]
+    frames = [each for each in tour.names.values() if isinstance(each, DataFrame)]
     assert all(each.count() for each in frames if not each.isStreaming)
 
 
@@ -120,6 +120,7 @@ def test_the_guide_of_formats(
     servers, topic = kafka.bootstrap_servers, "guide-orders"
     client = RegistryClient(RegistryConfig.from_options({"url": schema_registry.url}))
     client.register(f"{topic}-value", NewSchema("AVRO", json.dumps(ORDER)))
+    client.register("guide-lines-value", NewSchema("AVRO", json.dumps(WITH_LINES)))
     descriptor_set(tmp_path, {"orders.proto": PROTO}, "orders.proto").rename(
         tmp_path / "orders.desc"
     )
@@ -127,43 +128,41 @@ def test_the_guide_of_formats(
     replaced = {"orders-value": f"{topic}-value"}
     replaced |= {"http://127.0.0.1:8081/apis/ccompat/v7": schema_registry.url}
     replaced |= {'"orders"': f'"{topic}"', "'orders'": f"'{topic}'"}
-    orders = spark.createDataFrame([(1, "ann", 12.5)], "id long, customer string, amount double")
-    names: dict[str, Any] = {
-        "spark": spark,
-        "kafka": {"kafka.bootstrap.servers": servers},
-        "df": orders,
-    }
-    blocks = blocks_of("formats.md")
-
-    def run_that_with(part: str) -> None:
-        (block,) = (each for each in blocks if part in each)
-        blocks.remove(block)
-        run(block, names, replaced)
-
-    run(blocks[0].partition("orders = ")[0], names, replaced)
-    run_that_with('"topic": "orders"}')
-    run_that_with("readStream")
-    assert names["orders"].schema["value"].dataType.simpleString() == (
-        "struct<id:bigint,customer:string,amount:double>"
-    )
+    names: dict[str, Any] = {"spark": spark, "kafka": {"kafka.bootstrap.servers": servers}}
+    lines = spark.read.format("pykafka").options(**names["kafka"], subscribe="guide-lines")
     produce(servers, topic, ["broken"])
-    run_that_with("_error is not null")
-    reader = spark.read.format("pykafka").options(**names["kafka"])
-    letters = reader.option("subscribe", "orders-dead-letters").load().select("value")
-    assert [bytes(row["value"]) for row in letters.collect()] == [b"broken"]
-    names["df"] = reader.option("subscribe", topic).load().where("value <> 'broken'")
-    run_that_with("import from_avro")
-    assert names["payloads"].collect() == names["df"].select("value").collect()
-    names["df"] = spark.createDataFrame([(bytearray(b"\x08\x05"),)], "value binary")
-    run_that_with("import from_protobuf")
-    assert names["payloads"].collect() == names["df"].collect()
-    run_that_with("from_json")
-    run_that_with('.option("value.format", "json")')
-    assert names["df"].schema["value"].dataType.simpleString() == (
-        "struct<id:bigint,customer:string,lines:array<struct<sku:string>>>"
-    )
-    for part in ('"protobuf", "value', "protobuf.descriptor", "glue.region"):
-        run_that_with(part)
+    with Tour("docs/formats.md", names, replaced) as tour:
+        names = tour.names
+        tour.run("readStream")
+        assert names["orders"].schema["value"].dataType.simpleString() == (
+            "struct<id:bigint,customer:string,amount:double>"
+        )
+        names["reader"] = lines.options(**names["registry"]).option("value.format", "avro")
+        tour.run('.schema("value struct<')
+        assert names["df"].columns == ["value", "offset"]
+        tour.run("_error is not null")
+        dead = spark.read.format("pykafka").options(**names["kafka"])
+        letters = dead.option("subscribe", "orders-dead-letters").load().select("value")
+        assert [bytes(row["value"]) for row in letters.collect()] == [b"broken"]
+        orders = [(1, "ann", 12.5)]
+        names["df"] = spark.createDataFrame(orders, "id long, customer string, amount double")
+        tour.run('"topic": "orders"}')
+        of_topic = spark.read.format("pykafka").options(**names["kafka"], subscribe=topic)
+        names["df"] = of_topic.load().where("value <> 'broken'")
+        tour.run("import from_avro")
+        assert names["payloads"].collect() == names["df"].select("value").collect()
+        names["df"] = spark.createDataFrame([(bytearray(b"\x08\x05"),)], "value binary")
+        tour.run("import from_protobuf")
+        assert names["payloads"].collect() == names["df"].collect()
+        for part in ('"protobuf", "value', "protobuf.descriptor"):
+            tour.run(part)
+            assert parse_alone({**names["registry"], **names["read"]}).formats.payloads
+        names["reader"] = of_topic
+        tour.run('.option("value.format", "json")')
+        assert names["df"].schema["value"].dataType.simpleString() == (
+            "struct<id:bigint,customer:string,lines:array<struct<sku:string>>>"
+        )
+        names["df"] = letters
+        tour.run("from_json")
+        tour.run("glue.region")
         assert parse_alone({**names["registry"], **names["read"]}).formats.payloads
-    assert len(blocks) == 1
-    assert blocks[0].startswith('.schema("value struct<')

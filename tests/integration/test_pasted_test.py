@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.example_processes import ROOT, python_in
+from kafka_protocol.columnar.topic import topics
+from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.plugin import ClusterFactory
+from tests.integration.example_processes import ROOT
 from tests.own_process import run_command
+from tests.pages.tour import Tour
 from tests.venvs import new_venv
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -16,10 +20,21 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 @pytest.mark.slow
 @pytest.mark.newest
 @pytest.mark.timeout(900)
-def test_in_an_empty_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_an_empty_environment(
+    kafka_cluster: KafkaCluster,
+    kafka_cluster_factory: ClusterFactory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     python = new_venv(tmp_path / "venv", f"{ROOT}[spark,cli]", "pytest")
-    test, _imports = python_in((ROOT / "docs" / "testing.md").read_text())
-    (tmp_path / "test_orders.py").write_text(test)
     command = [str(python), "-m", "pytest", "-q", "test_orders.py"]
-    assert "1 passed" in run_command(tmp_path, command)
+    names = {"KafkaCluster": KafkaCluster, "kafka_cluster_factory": kafka_cluster_factory}
+    names["kafka_cluster"] = kafka_cluster
+    with Tour("docs/testing.md", names) as tour:
+        (tmp_path / "test_orders.py").write_text(tour.take("def test_"))
+        assert "1 passed" in run_command(tmp_path, command)
+        tour.run_all()
+    assert topics({"bootstrap.servers": kafka_cluster.bootstrap_servers})["orders"] == 6
+    assert len(tour.results["kafka_cluster_factory(nodes=3)"].brokers) == 3
+    assert len(tour.names["cluster"].brokers) == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic, run_stream
-from tests.integration.example_processes import ROOT
+from tests.pages.tour import Tour
 from tests.witness import produce, values_of
 
 pytestmark = [
@@ -24,9 +23,6 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-PAGE: Final = (ROOT / "docs" / "sql.md").read_text()
-# Of these a test has its own.
-REST: Final = "## What Spark cannot do with a Python source"
 NAMELESS: Final = "there is no option at all. If this is a table"
 UNADDRESSED: Final = "'kafka.bootstrap.servers' must be specified .* also to write to a table"
 SCHEMA: Final = source_schema(include_headers=False)
@@ -74,28 +70,69 @@ def test_the_statements_of_the_page(
 ) -> None:
     orders, copy = new_topic(), new_topic()
     orders.write("first")
-    page = PAGE.partition(REST)[0].replace("localhost:9092", orders.servers)
+    replaced = {"localhost:9092": orders.servers, "/data/": f"{tmp_path}/"}
     for name, topic in (("orders", orders), ("copy", copy)):
         for before in ("topic ", "topic = ", "subscribe "):
-            page = page.replace(f"{before}'{name}'", f"{before}'{topic.name}'")
-        page = page.replace(f'"topic": "{name}"', f'"topic": "{topic.name}"')
-    names: dict[str, object] = {"spark": session}
-    results = {}
-    for language, block in re.findall(r"```(sql|python)\n(.*?)```", page, re.DOTALL):
-        if language == "python":
-            exec(block, names)
-        else:
-            for statement in filter(None, map(str.strip, block.split(";"))):
-                results[statement] = session.sql(statement).collect()
-        if "readStream" in block:
-            assert streamed(names["rows"], tmp_path) == ["first"]
+            replaced[f"{before}'{name}'"] = f"{before}'{topic.name}'"
+        replaced[f'"topic": "{name}"'] = f'"topic": "{topic.name}"'
+    every = ["first", '{"id": 1}']
+    with Tour("docs/sql.md", {"spark": session}, replaced) as tour:
+        tour.run_to("readStream")
+        tour.run()
+        assert streamed(tour.names["rows"], tmp_path) == ["first"]
+        tour.run_to('df.writeTo("new_orders")')
+        assert copy.values() == [*every, *every, *every]
+        assert orders.values() == every * 2
+        write_as_the_table_says(tour, session)
+        every = orders.values()
+        assert every[4:] == ["writeTo a view", "insertInto a view"]
+        assert copy.values()[6:] == ["writeTo", "saveAsTable", *every]
+        tour.run_to('df.writeTo("t")')
+        try_what_spark_cannot_do(tour, session)
+        assert (orders.values(), copy.values()[14:]) == (every, ["saveAsTable", "create"])
+    results = tour.results
     (columns,) = (rows for statement, rows in results.items() if statement.startswith("DESCRIBE"))
     assert [each.col_name for each in columns][:3] == ["key", "value", "topic"]
-    every = ["first", '{"id": 1}']
-    assert copy.values() == [*every, *every, *every]
-    assert orders.values() == every * 2
-    assert [rows[0][0] for each, rows in results.items() if "count(*)" in each] == [4]
-    session.sql("DROP TABLE orders")
+    assert [rows[0][0] for each, rows in results.items() if "count(*)" in each] == [6]
+    assert not session.catalog.tableExists("orders")
+
+
+def write_as_the_table_says(tour: Tour, session: SparkSession) -> None:
+    for value in ("writeTo a view", "insertInto a view"):
+        tour.names["df"] = session.createDataFrame([("k", value)], "key string, value string")
+        tour.run('"new_orders"')
+    for value in ("writeTo", "saveAsTable"):
+        tour.names["df"] = row_of("orders", value, session)
+        tour.run('"orders"')
+    stream = session.readStream.option("startingOffsets", "earliest").table("orders")
+    tour.names["stream"] = stream
+    tour.run("toTable")
+    (query,) = session.streams.active
+    query.processAllAvailable()
+    query.stop()
+    with pytest.raises(PySparkException, match=UNADDRESSED):
+        tour.run("insertInto")
+
+
+def try_what_spark_cannot_do(tour: Tour, session: SparkSession) -> None:
+    session.sql("CREATE TABLE t USING pykafka OPTIONS ('kafka.bootstrap.servers' 'b:1', topic 't')")
+    for call in ("writeTo", "insertInto"):
+        tour.names["df"] = row_of("t", "refused", session)
+        with pytest.raises(PySparkException, match=UNADDRESSED):
+            tour.run(call)
+    for call in ("saveAsTable", "create"):
+        session.sql("DROP TABLE t")
+        tour.names["df"] = session.createDataFrame([(call,)], "value string")
+        tour.run(call)
+
+
+def row_of(table: str, value: str, session: SparkSession) -> DataFrame:
+    """A row with the columns of a table and nothing else of it."""
+    columns = [
+        f"{each.name} {each.dataType.simpleString()}" for each in session.table(table).schema
+    ]
+    row = [value.encode() if name.startswith("value ") else None for name in columns]
+    return session.createDataFrame([tuple(row)], ", ".join(columns))
 
 
 def streamed(rows: object, folder: Path) -> list[str]:

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
-from tests.integration.guides import blocks_of
+from tests.pages.tour import Tour
 from tests.spark_session import settings
 from tests.stream_driver import Driver
 from tests.stream_folder import LOGS, RESTARTED, Log, StreamFolder
@@ -124,9 +124,9 @@ def test_a_driver_that_died_in_its_first_entry(
     tmp_path: Path, spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic
 ) -> None:
     """It starts with the setting that the report for Spark names, and not without it."""
-    (report,) = blocks_of("upstream/spark-first-entry.md")
-    with pytest.raises(StreamingQueryException, match="CHECKPOINT_LOCATION_NOT_EMPTY"):
-        exec(report, {})
+    with Tour("docs/upstream/spark-first-entry.md") as report:
+        with pytest.raises(StreamingQueryException, match="CHECKPOINT_LOCATION_NOT_EMPTY"):
+            report.run()
     topic = make_topic(partitions=PARTITIONS)
     journal = Journal(kafka_cluster.bootstrap_servers)
     journal.write(topic, range(PARTITIONS), HISTORY)
