@@ -13,6 +13,8 @@ from typing import Final
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_spark_source.testing import KafkaCluster
+from tests.addressed import all_addressed
 from tests.change_data.lake import FORMATS, is_newest_with, lake_session
 from tests.change_data.tables import Lake, MakeTarget, Target
 
@@ -41,6 +43,17 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(warehouse: Path) -> Iterator[SparkSession]:
     """A session with all formats that this release of PySpark can have."""
     yield from lake_session(warehouse)
+
+
+@pytest.fixture(autouse=True)
+def _rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """At the end of each test with Spark and a broker its sources have no more records."""
+    if not {"spark", "kafka_cluster"} <= {*request.fixturenames}:
+        yield
+        return
+    kafka: KafkaCluster = request.getfixturevalue("kafka_cluster")
+    with all_addressed(kafka.bootstrap_servers):
+        yield
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

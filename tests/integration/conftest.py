@@ -20,7 +20,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.integration.addressed import Addressed
+from tests.addressed import all_addressed
 from tests.integration.clients import connect, soon
 from tests.secret_check import guard
 
@@ -53,18 +53,12 @@ def run_stream(writer: DataStreamWriter) -> None:
 @pytest.fixture(autouse=True)
 def _rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
     """At the end of each test with Spark and the shared broker its sources have no more records."""
-    if not {"spark", "make_topic", "kafka_cluster"} <= {*request.fixturenames}:
+    if not {"spark", "kafka_cluster"} <= {*request.fixturenames}:
         yield
         return
     kafka: KafkaCluster = request.getfixturevalue("kafka_cluster")
-    first = next(_numbers)
-    with pytest.MonkeyPatch.context() as patches:
-        addressed = Addressed(kafka.bootstrap_servers, patches)
+    with all_addressed(kafka.bootstrap_servers):
         yield
-        # Topics of other tests may have had records before.
-        own = {_name_of(number) for number in range(first, next(_numbers))}
-        misdirected = addressed.misdirected(own)
-    assert not misdirected, f"records that nobody addressed to the topics: {misdirected}"
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import confluent_kafka
@@ -9,7 +11,7 @@ import pytest
 
 from kafka_spark_source.testing import KafkaCluster
 from tests import witness
-from tests.integration.addressed import Addressed
+from tests.addressed import Addressed, all_addressed, lengths
 from tests.integration.conftest import MakeTopic
 
 pytestmark = pytest.mark.integration
@@ -19,30 +21,80 @@ class Writer:
     """Has the options of a DataFrameWriter."""
 
 
-def test_a_topic_that_is_longer_than_it_should_be(
-    kafka_cluster: KafkaCluster, make_topic: MakeTopic
-) -> None:
-    servers, topic = kafka_cluster.bootstrap_servers, make_topic(2)
+@pytest.fixture
+def servers(kafka_cluster: KafkaCluster) -> str:
+    return kafka_cluster.bootstrap_servers
+
+
+def write_unseen(stray: confluent_kafka.Producer, topic: str) -> None:
+    """With a producer from before the instrument."""
+    stray.produce(topic, b"a")
+    assert stray.flush(30) == 0
+
+
+def test_a_topic_that_is_longer_than_it_should_be(servers: str, make_topic: MakeTopic) -> None:
+    topic, other = make_topic(2), make_topic()
     stray = confluent_kafka.Producer({"bootstrap.servers": servers})
+    witness.produce(servers, topic, ["before"])
     with pytest.MonkeyPatch.context() as patches:
         addressed = Addressed(servers, patches)
         witness.produce(servers, topic, ["a", "b"])
-        assert addressed.misdirected([topic]) == {}
-        stray.produce(topic, b"a", partition=1)
-        assert stray.flush(30) == 0
-        assert addressed.misdirected([topic]) == {topic: (2, 3)}
-        of_writer: dict[str, Any] = {"kafka.bootstrap.servers": servers, "Topic": "other"}
+        assert addressed.misdirected() == {}
+        write_unseen(stray, topic)
+        write_unseen(stray, other)
+        assert addressed.misdirected() == {topic: (3, 4), other: (0, 1)}
+        of_writer: dict[str, Any] = {"kafka.bootstrap.servers": servers, "Topic": other}
         addressed._note(Writer(), of_writer, of_writer=True)
-        assert addressed.misdirected([topic]) == {topic: (2, 3)}
+        assert addressed.misdirected() == {topic: (3, 4)}
         addressed._note(Writer(), {"kafka.bootstrap.servers": servers}, of_writer=True)
-        assert addressed.misdirected([topic]) == {}  # by a column of the rows, perhaps
+        assert addressed.misdirected() == {}  # by a column of the rows, perhaps
 
 
-def test_topics_that_writes_name_are_not_judged(
-    kafka_cluster: KafkaCluster, make_topic: MakeTopic
-) -> None:
-    servers, topic = kafka_cluster.bootstrap_servers, make_topic()
+def test_topics_that_writes_name_are_not_judged(servers: str, make_topic: MakeTopic) -> None:
+    topic = make_topic()
     with pytest.MonkeyPatch.context() as patches:
         addressed = Addressed(servers, patches)
         addressed._note(Writer(), {"deadLetterTopic": topic}, of_writer=False)
         assert addressed.named == {topic}
+
+
+def test_a_record_fails_the_test_that_wrote_it(servers: str, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    stray = confluent_kafka.Producer({"bootstrap.servers": servers})
+    with pytest.raises(AssertionError, match=f"nobody addressed .*{topic}': \\(0, 1\\)"):
+        with all_addressed(servers):
+            write_unseen(stray, topic)
+    assert lengths(servers)[topic] == 1
+
+
+def test_a_job_tells_what_it_names(servers: str, make_topic: MakeTopic) -> None:
+    """A job may write into the topics that it names, and into no others."""
+    named, other = make_topic(), make_topic()
+    stray = confluent_kafka.Producer({"bootstrap.servers": servers})
+    with pytest.raises(AssertionError, match=f"{other}': \\(0, 1\\)") as raised:
+        with all_addressed(servers) as addressed:
+            job = [sys.executable, "-c", _JOB, "tests.jobs.made_up", named]
+            subprocess.run(job, check=True)
+            assert not addressed.is_blind
+            write_unseen(stray, named)
+            write_unseen(stray, other)
+    assert named not in str(raised.value)
+
+
+# Its writer has no JVM.
+_JOB = """
+import sys
+import tests.jobs
+from pyspark.sql import DataFrameWriter
+writer = DataFrameWriter.__new__(DataFrameWriter)
+try:
+    writer.option("topic", sys.argv[2])
+except AttributeError:
+    pass
+"""
+
+
+def test_another_process_may_write_anywhere(servers: str) -> None:
+    with all_addressed(servers) as addressed:
+        subprocess.run([sys.executable, "-c", ""], check=True)
+        assert addressed.is_blind
