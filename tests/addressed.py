@@ -22,7 +22,8 @@ from typing import Any, Final
 
 import confluent_kafka
 import pytest
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
 from pyspark.sql import DataFrameReader, DataFrameWriter, DataFrameWriterV2, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 
@@ -84,6 +85,7 @@ class Addressed:
         self.is_blind = False
         self._servers = servers
         self._file = file
+        self._names_in_file = 0
         self._before = lengths(servers) if servers else {}
         self._of_writers: list[dict[str, str]] = []
         self._watch_spark(patches)
@@ -95,11 +97,8 @@ class Addressed:
             return {}
         wanted = Counter(self._before)
         wanted.update(self.told)
-        return {
-            topic: (wanted[topic], length)
-            for topic, length in lengths(self._servers).items()
-            if length > wanted[topic] and topic not in self.named
-        }
+        found = lengths(self._servers)
+        return longer(found, {each: wanted[each] for each in found if each not in self.named})
 
     def note_jobs(self, folder: Path) -> None:
         """What jobs have named, which ended before this."""
@@ -113,9 +112,11 @@ class Addressed:
 
     def _tell(self) -> None:
         """Of a job: after each option, because it may be killed at any time."""
-        if self._file is not None:
+        names = [*self.named, *[_BLIND] * self.is_blind]
+        if self._file is not None and len(names) > self._names_in_file:
+            self._names_in_file = len(names)
             temporary = self._file.parent.parent / f"{self._file.parent.name}-{self._file.name}"
-            temporary.write_text(json.dumps([*self.named, *[_BLIND] * self.is_blind]))
+            temporary.write_text(json.dumps(names))
             temporary.replace(self._file)
 
     def _watch_spark(self, patches: pytest.MonkeyPatch) -> None:
@@ -227,6 +228,15 @@ def _modules_with(kind: type[Any]) -> list[Any]:
     ]
 
 
+def longer(found: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """The topics that are longer than wanted: how long they should be, and are."""
+    return {
+        topic: (length, found[topic])
+        for topic, length in wanted.items()
+        if found.get(topic, 0) > length
+    }
+
+
 def lengths(servers: str) -> dict[str, int]:
     """How many offsets each topic of some brokers has had, except internal ones."""
     consumer = confluent_kafka.Consumer({"bootstrap.servers": servers, "group.id": "lengths"})
@@ -235,7 +245,7 @@ def lengths(servers: str) -> dict[str, int]:
         topics = consumer.list_topics(timeout=_SECONDS).topics
     finally:
         consumer.close()
-    latest = OffsetSpec.latest()
+    latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     places = {
         confluent_kafka.TopicPartition(name, number): latest
         for name, topic in topics.items()

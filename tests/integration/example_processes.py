@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,13 +15,7 @@ from tests.own_process import kill, outputs_of, processes_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 GOODBYE_SECONDS = 30
-
-
-def python_in(page: str) -> list[str]:
-    """The blocks of Python in the text of a page."""
-    return _PYTHON.findall(page)
 
 
 def _environment() -> dict[str, str]:

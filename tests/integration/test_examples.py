@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
+from tests.addressed import lengths
 from tests.integration.clients import connect, soon
 from tests.integration.command_line import Command, pykafka
 from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
@@ -96,6 +98,7 @@ def test_without_arguments(name: str) -> None:
 def test_demo_on_ones_own_brokers(convenient: str) -> None:
     shown = run_example("examples/demo.py", "--servers", convenient, "--topic", "of-the-demo")
     assert "All 30,000 records came back" in shown
+    assert lengths(convenient)["of-the-demo"] == 30_000
 
 
 @pytest.mark.parametrize(
@@ -126,11 +129,14 @@ def test_a_missing_package_is_a_sentence(name: str, package: str, cure: str) -> 
 
 @pytest.mark.slow
 def test_quickstart(convenient: str) -> None:
+    before = Counter(lengths(convenient))
     expect_quickstart(run_example("examples/quickstart.py", "--servers", convenient))
+    assert Counter(lengths(convenient)) - before == {"orders": 2}
 
 
 @pytest.mark.slow
 def test_orders_avro(convenient: str, schema_registry: SchemaRegistry) -> None:
+    before = Counter(lengths(convenient))
     shown = run_example(
         *("examples/orders_avro.py", "--servers", convenient),
         *("--registry", schema_registry.url),
@@ -145,6 +151,8 @@ def test_orders_avro(convenient: str, schema_registry: SchemaRegistry) -> None:
         ("1", "[pear]"),
         ("2", "[plum, fig]"),
     }
+    written = Counter(lengths(convenient)) - before
+    assert written == {"orders-avro": 3, "orders-dead": 1}
     letters = Consumer(
         {"bootstrap.servers": convenient, "group.id": "letters"} | {"auto.offset.reset": "earliest"}
     )
@@ -163,6 +171,7 @@ def test_arrow(make_topic: MakeTopic, kafka_cluster: KafkaCluster) -> None:
     own = ("--servers", kafka_cluster.bootstrap_servers, "--topic", topic)
     shown = run_example("examples/arrow.py", *own)
     assert "1,000 records" in shown
+    assert lengths(kafka_cluster.bootstrap_servers)[topic] == 1_000
     assert [line.split() for line in shown.splitlines()[-2:]] == [
         ["0", "500", "499"],
         ["1", "500", "499"],

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
+from tests.addressed import lengths
 from tests.integration.example_processes import (
     GOODBYE_SECONDS,
     run_example,
@@ -139,6 +140,8 @@ def test_streaming_orders(
     run_example(*command)
     late = [] if SINCE_4_2 else [too_late]
     expect([*sample, in_time, *more, *late], newest=5_998 if SINCE_4_2 else 2_999)
+    # The samples, what the test wrote, and nothing of what the example writes.
+    assert lengths(servers)[topic] == len(sample) + 2 + len(more) + 6
 
 
 @needs_lag

@@ -46,7 +46,7 @@ def test_sql(parser: Any) -> None:
 
 
 def test_expressions_of_sql(parser: Any) -> None:
-    texts = {}
+    texts: dict[str, str] = {}
     for each in of(Kind.EXPRESSION):
         text = each.text.removeprefix("WHERE ")
         quoted: list[str] = [text]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -115,6 +116,13 @@ def aborted_but_seen(records: Records) -> list[str]:
         if seen:
             texts.append(f"`{name}`: {len(seen)} records of aborted transactions, as {seen[0]}")
     return texts
+
+
+def written_back(records: Records) -> list[str]:
+    """A sentence if the source has values twice: rows of a copy that nobody addressed to it."""
+    values = [value for items in records["source"].values() for value in _values(items)]
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    return [f"the source has {len(twice)} values twice, as {twice[0]}"] if twice else []
 
 
 def lost_by_brokers(records: Records, acknowledged: list[Record]) -> list[str]:

@@ -23,6 +23,7 @@ from tests.endurance.chaos.checks import (
     lost_by_brokers,
     missing,
     settled,
+    written_back,
 )
 from tests.endurance.chaos.scene import Scene, running
 from tests.endurance.chaos.schedule import Round, rounds
@@ -119,6 +120,7 @@ def run(
             *missing(at_end),
             *aborted_but_seen(watcher.records),
             *lost_by_brokers(watcher.records, scene.journal.records),
+            *written_back(watcher.records),
         ]
         counts = {name: watcher.count(name) for name in watcher.records}
     return Result(seed, results, findings_of(at_end), counts, watcher.samples, problems)

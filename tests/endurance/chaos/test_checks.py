@@ -13,6 +13,7 @@ from tests.endurance.chaos.checks import (
     lost_by_brokers,
     missing,
     settled,
+    written_back,
 )
 from tests.endurance.chaos.sinks import Item
 from tests.stream_records import Record
@@ -101,3 +102,9 @@ def test_acknowledged_records_must_be_in_the_source() -> None:
     elsewhere = Record("t", 0, 3, "c")
     assert lost_by_brokers(records(), [there]) == []
     assert len(lost_by_brokers(records(), [there, elsewhere])) == 1
+
+
+def test_a_copy_that_is_written_back_into_the_source() -> None:
+    assert written_back(records()) == []
+    again = {0: [*SOURCE[0], (5, "d")], 1: SOURCE[1]}
+    assert written_back({**records(), "source": again}) == ["the source has 1 values twice, as d"]

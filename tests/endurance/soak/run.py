@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_spark_source.testing import KafkaCluster
+from tests.addressed import lengths, longer
 from tests.delivery import compare_all, complaints
 from tests.endurance.soak import topics
 from tests.endurance.soak.objects import count_objects, environment, find_jcmd, live_objects
@@ -167,6 +168,8 @@ def _check(findings: Findings, servers: str, journal: Journal, printed: str) -> 
     for topic in (topics.STREAMED, topics.COPIED):
         copy = {each: values_of(servers, topic, each) for each in written}
         findings.faults += complaints(topic, compare_all(written, copy))
+    strays = longer(lengths(servers), {topics.SOURCE: findings.records})
+    findings.faults += [f"rows that nobody addressed to {strays}"] * bool(strays)
     findings.jobs = _jobs_in(printed)
     values = [value for each in written for value in values_of(servers, topics.WRITTEN, each)]
     of_jobs = [value for job in range(findings.jobs) for value in topics.job_values(job)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kafka_protocol.arrow_io.topic import create_topic
 from kafka_spark_source.testing.waiting import Deadline
+from tests.addressed import lengths, longer
 from tests.endurance.torture.cases import Case
 from tests.endurance.torture.cut_down import CutDown
 from tests.endurance.torture.faults import FaultEvent, FaultLog
@@ -104,6 +105,7 @@ class Run:
         for each, ran in enumerate(ran for job in done for ran in job):
             results.append(self._judge(place, number, each, ran, truth, faults))
         self.results += results
+        self.problems += self._strays(number, truth)
         self.rounds += 1
         self._show(self._line(number, calm, began, results))
 
@@ -139,6 +141,15 @@ class Run:
             len(each.uncommitted) for of in self._truth.values() for each in of.partitions.values()
         )
         return self._truth
+
+    def _strays(self, number: int, truth: Truth) -> list[str]:
+        """A sentence if queries wrote into the topics that they read."""
+        wanted = {
+            name: sum(each.end for each in topic.partitions.values())
+            for name, topic in truth.items()
+        }
+        found = longer(lengths(self._scene.servers), wanted)
+        return [f"round {number}: rows that nobody addressed to {found}"] if found else []
 
     def _name(self, number: int, each: int) -> str:
         return f"torture-{self._seed}-{number}-{each}"
