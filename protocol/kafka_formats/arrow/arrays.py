@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.arrow_memory import EMPTY, array_of, array_of_bools
+from kafka_protocol.columnar.arrow_memory import EMPTY, array_of, array_of_bools, is_valid
 from kafka_protocol.columnar.slices import offsets_of
 
 
@@ -77,6 +77,14 @@ def null_where(is_null: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
     if is_null.all():
         return pa.nulls(len(values), values.type)
     return values.take(array_of(np.arange(len(values)), pa.int64(), is_null))
+
+
+def with_fields(structs: pa.StructArray, to: pa.StructType) -> pa.StructArray:
+    """Structs with some of their fields, at least one, by name; null where they are."""
+    parts = fields_of(structs)
+    arrays = [with_type(parts[field.name], field.type) for field in to]
+    mask = array_of_bools(~is_valid(structs))
+    return pa.StructArray.from_arrays(arrays, fields=[*to], mask=mask)
 
 
 class _WithType:

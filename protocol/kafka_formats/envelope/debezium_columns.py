@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.envelope.debezium_events import OP, ROW, SOURCE, TS_MS, UNAVAILABLE
+from kafka_formats.envelope.debezium_events import BEFORE, OP, ROW, SOURCE, TS_MS, UNAVAILABLE
 from kafka_formats.envelope.debezium_rows import KEY, VALUE
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, TOPIC_ID
@@ -74,6 +74,7 @@ class Columns:
         has_headers: Whether there are headers.
         has_topic_ids: Whether there are ids of topics.
         prefix: Before the names of columns that are not the table's.
+        has_before: Whether the row before the change is one.
     """
 
     row: pa.StructType | None
@@ -83,6 +84,27 @@ class Columns:
     has_headers: bool
     has_topic_ids: bool
     prefix: str
+    has_before: bool = False
+
+    @property
+    def before(self) -> str:
+        """The name of the column with the row before the change."""
+        return self.prefix + BEFORE
+
+    def told_by(self, types: Mapping[str, pa.DataType]) -> Columns:
+        """The columns, with those that only the types of a query tell.
+
+        They are keys without a schema, and the row before the change, a struct: a column of its
+        name with another type is one of the table, unless an option says otherwise.
+        """
+        key = types.get(self.prefix + KEY) if self.key is None else self.key
+        is_named = pa.types.is_struct(types.get(self.before, pa.null()))
+        return replace(self, key=key, has_before=self.has_before or is_named)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all columns that are not the table's."""
+        return {*self._own}
 
     @property
     def _own(self) -> dict[str, tuple[tuple[str, str], pa.DataType | None]]:
@@ -98,9 +120,12 @@ class Columns:
             OP: ((VALUE, OP), _TEXT),
             TS_MS: ((VALUE, TS_MS), _LONG),
             SOURCE: ((VALUE, SOURCE), self.source),
+            BEFORE: ((VALUE, BEFORE), self.row),
             KEY: (key, self.key),
             **record,
         }
+        if not self.has_before:
+            del named[BEFORE]
         prefixed = {self.prefix + name: each for name, each in named.items()}
         prefixed[UNAVAILABLE] = (
             (VALUE, UNAVAILABLE),
@@ -129,7 +154,8 @@ class Columns:
             KafkaConfigError: Those of the table are not known, or have the name of another one.
         """
         types = self.types()
-        self._refuse_collisions([field.name for field in self.row or ()])
+        row = {field.name: field.type for field in self.row or ()}
+        self.told_by(row)._refuse_collisions([*row])
         return pa.schema([*types.items()])
 
     def places(self, wanted: pa.Schema) -> dict[str, tuple[str, str]]:
@@ -139,10 +165,11 @@ class Columns:
             KafkaConfigError: There is no such column, or one is wanted twice, not null or of
                 another type.
         """
-        own = self._own
+        columns = self.told_by({field.name: field.type for field in wanted})
+        own = columns._own
         row = None if self.row is None else [field.name for field in self.row]
         if row is not None:
-            self._refuse_collisions([name for name in row if name in wanted.names])
+            columns._refuse_collisions([name for name in row if name in wanted.names])
         places: dict[str, tuple[str, str]] = {}
         for field in wanted:
             if field.name in places:
@@ -160,6 +187,11 @@ class Columns:
             is_struct = known is not None and pa.types.is_struct(known)
             if known is not None and not is_struct and known != field.type:
                 raise KafkaConfigError(f"Column '{field.name}' is {known}, not {field.type}.")
+            if places[field.name] == (KEY, ""):
+                _check_struct(field, "of the fields of keys")
+            elif places[field.name] == (VALUE, BEFORE):
+                _check_struct(field, "of columns of the table")
+                _check_before(field, row)
         return places
 
     def _check_of_table(self, name: str, row: list[str] | None) -> None:
@@ -189,3 +221,16 @@ class Columns:
                 raise KafkaConfigError(
                     f"The table has a column '{name}', and so has each change: {cure}."
                 )
+
+
+def _check_struct(field: pa.Field, content: str) -> None:
+    if not pa.types.is_struct(field.type) or not field.type.num_fields:
+        raise KafkaConfigError(f"Column '{field.name}' is a struct {content}, not {field.type}.")
+
+
+def _check_before(field: pa.Field, row: list[str] | None) -> None:
+    for each in field.type:
+        if row is not None and each.name not in row:
+            raise KafkaConfigError(
+                f"There is no column '{each.name}' in '{field.name}'; there are {', '.join(row)}."
+            )

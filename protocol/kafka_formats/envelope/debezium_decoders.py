@@ -6,7 +6,7 @@ All of it is pickled with tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
@@ -65,12 +65,14 @@ class WantedEvent:
 
     Attributes:
         row: The columns of the table; None for none of them.
+        before: The columns of the row before the change; None if it is not wanted.
         ts_ms: Whether the time of the event is wanted.
         source: The type of the source; None if it is not wanted.
         placeholder: For values that are not available; None to leave them as they are.
     """
 
     row: pa.StructType | None
+    before: pa.StructType | None
     ts_ms: bool
     source: pa.DataType | None
     placeholder: bytes | None
@@ -82,6 +84,7 @@ class WantedEvent:
         if self.row is not None:
             fields.append(pa.field(ROW, self.row))
             fields += [pa.field(UNAVAILABLE, _NAMES)] if self.placeholder is not None else []
+        fields += [] if self.before is None else [pa.field(BEFORE, self.before)]
         fields += [pa.field(TS_MS, pa.int64())] if self.ts_ms else []
         fields += [] if self.source is None else [pa.field(SOURCE, self.source)]
         return pa.struct(fields)
@@ -89,9 +92,11 @@ class WantedEvent:
     def payload(self, untold: Untold) -> pa.StructType:
         """The envelope of the wanted columns."""
         fields = [pa.field(OP, pa.string()), pa.field(TS_MS, pa.int64())]
+        before = [payload_type(each, untold) for each in (self.row, self.before) if each]
+        if before:
+            fields.append(pa.field(BEFORE, _united(before)))
         if self.row is not None:
-            row = payload_type(self.row, untold)
-            fields += [pa.field(BEFORE, row), pa.field(AFTER, row)]
+            fields.append(pa.field(AFTER, payload_type(self.row, untold)))
         if self.source is not None:
             fields.append(pa.field(SOURCE, payload_type(self.source, untold)))
         return pa.struct(fields)
@@ -110,6 +115,8 @@ class WantedEvent:
 
     def _plan(self, planner: Planner, given: ConnectType) -> EventPlan:
         parts = _parts_of_envelope(given)
+        # A document may have a part that its schema lacks.
+        of_before = BEFORE if BEFORE in parts or planner.is_checked else AFTER
 
         def plan(name: str, wanted: pa.DataType) -> Plan:
             if name in parts or planner.is_checked:
@@ -118,16 +125,22 @@ class WantedEvent:
             return Plan(wanted, None)
 
         fields = {OP: pa.string()} | ({TS_MS: pa.int64()} if self.ts_ms else {})
-        row = source = None
+        row = before = source = None
+        rows_before: list[pa.StructType] = []
         if self.row is not None:
             fields[AFTER], row = plan(AFTER, self.row)
             if BEFORE in parts and plan(BEFORE, self.row).type != fields[AFTER]:
                 raise SchemaError("the fields before and after of the envelope differ in type")
             if BEFORE in parts or not planner.is_checked:
-                fields[BEFORE] = fields[AFTER]
+                rows_before.append(fields[AFTER])
+        if self.before is not None:
+            before = plan(of_before, self.before)
+            rows_before.append(before.type)
+        if rows_before:
+            fields[BEFORE] = _united(rows_before)
         if self.source is not None:
             fields[SOURCE], source = plan(SOURCE, self.source)
-        return EventPlan(pa.struct([*fields.items()]), row, source)
+        return EventPlan(pa.struct([*fields.items()]), row, before, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +223,11 @@ class DocumentDecoders:
             given = self.given or ConnectType(self.wanted.payload(self.untold), {})
         planner = Planner(given.semantics, self.untold, is_checked=False)
         return self.wanted.decoder(planner, given, self.decoder_for)
+
+
+def _united(structs: Sequence[pa.StructType]) -> pa.StructType:
+    """The fields of all structs, which have one type for a name."""
+    return pa.struct([*{field.name: field.type for each in structs for field in each}.items()])
 
 
 def _parts_of_envelope(given: ConnectType) -> dict[str, pa.DataType]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import fields_of, with_type
+from kafka_formats.arrow.arrays import fields_of, with_fields, with_type
 from kafka_formats.envelope.connect_plan import Plan
 from kafka_formats.envelope.conversion import Conversion, Misfit, Outcome, converted
 from kafka_formats.envelope.debezium_placeholder import Placeholder, names_of, without
@@ -62,12 +62,14 @@ class EventPlan:
 
     Attributes:
         payload: The type that the format decodes. It has `op`, and whatever else is wanted.
-        row: Converts `before` and `after`, which have one type; None: they are as wanted.
+        row: Converts the row, which `before` has with the types of `after`; None: it is as wanted.
+        before: For a column with `before`: the part of it that is decoded, and how to convert it.
         source: Converts `source`.
     """
 
     payload: pa.StructType
     row: Conversion | None
+    before: Plan | None
     source: Conversion | None
 
 
@@ -131,6 +133,10 @@ class _Event:
             columns[ROW] = self._converted(plan.row, row, (), misfits)
             if names is not None:
                 columns[UNAVAILABLE] = names
+        if plan.before is not None:
+            before = with_fields(self._parts[BEFORE], plan.before.type)
+            before, _ = _available(before, placeholder)
+            columns[BEFORE] = self._converted(plan.before.conversion, before, (BEFORE,), misfits)
         if TS_MS in self._parts:
             columns[TS_MS] = self._parts[TS_MS]
         if SOURCE in self._parts:
@@ -158,18 +164,15 @@ class _Event:
         row = self._parts[AFTER]
         is_delete = self._has_op(DELETE)
         if is_delete.any():
-            before = self._parts.get(BEFORE, pa.nulls(len(row), row.type))
+            before = pa.nulls(len(row), row.type)
+            if BEFORE in self._parts:
+                before = with_fields(self._parts[BEFORE], row.type)
             at = np.arange(len(row)) + len(row) * is_delete
             row = pa.concat_arrays([row, before]).take(indices_of(at))
-        if placeholder is None:
+        row, masks = _available(row, placeholder)
+        if masks is None:
             return row, None
-        columns = row.flatten()
-        names = [field.name for field in row.type]
-        masks = [placeholder.is_in(column) for column in columns]
-        if any(mask.any() for mask in masks):
-            mask = array_of_bools(~is_valid(row))
-            row = pa.StructArray.from_arrays(without(columns, masks), names, mask=mask)
-        return row, names_of(names, masks, len(row))
+        return row, names_of([field.name for field in row.type], masks, len(row))
 
     def _converted(
         self, conversion: Conversion | None, values: pa.Array, path: Path, misfits: list[Misfit]
@@ -180,6 +183,21 @@ class _Event:
             for each in outcome.misfits
         ]
         return outcome.values
+
+
+def _available(
+    rows: pa.StructArray, placeholder: Placeholder | None
+) -> tuple[pa.StructArray, list[Bools] | None]:
+    """Rows with null for values that are not available, and where each column has them."""
+    if placeholder is None:
+        return rows, None
+    columns = rows.flatten()
+    masks = [placeholder.is_in(column) for column in columns]
+    if any(mask.any() for mask in masks):
+        names = [field.name for field in rows.type]
+        is_null = array_of_bools(~is_valid(rows))
+        rows = pa.StructArray.from_arrays(without(columns, masks), names, mask=is_null)
+    return rows, masks
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import fields_of, with_type
+from kafka_formats.arrow.arrays import fields_of, with_fields, with_type
 from kafka_formats.envelope.debezium_events import DELETE, OP, OTHERS, ROW
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import DecodedColumn, Fault
@@ -127,7 +127,7 @@ class EventRows:
         for field in self.schema:
             room, name = self.places[field.name]
             is_key = room == KEY
-            array = _part_of(batch.column(KEY), field.type) if is_key else parts[room][name]
+            array = with_fields(batch.column(KEY), field.type) if is_key else parts[room][name]
             arrays.append(with_type(array, field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -143,13 +143,6 @@ class _Completed(DecodedColumn):
     def fault(self, row: int) -> Fault:
         """The fault in a broken payload."""
         return Fault(None, "", _NO_KEY) if self._lacks[row] else self._column.fault(row)
-
-
-def _part_of(keys: pa.StructArray, to: pa.StructType) -> pa.StructArray:
-    """Keys with the wanted fields."""
-    parts = fields_of(keys)
-    arrays = [with_type(parts[field.name], field.type) for field in to]
-    return pa.StructArray.from_arrays(arrays, fields=[*to], mask=array_of_bools(~is_valid(keys)))
 
 
 def _equal(texts: pa.StringArray, ones: Sequence[str]) -> Bools:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from kafka_formats.options.option import READ, parse_choice, parse_text
+from kafka_formats.options.option import READ, parse_boolean, parse_choice, parse_text
 from kafka_formats.options.settings import Format, Framing
 from kafka_formats.options.table import KEY, REGISTRY_PREFIX, VALUE
 from kafka_protocol.errors import KafkaConfigError
@@ -50,6 +50,11 @@ PREFIX: Final = Option("debezium.prefix", parse_text, READ, "").about(
     "For `envelope=debezium`: a prefix for the names of columns that are not the table's, such as "
     "`op` and `topic`, if the table has columns of these names."
 )
+BEFORE: Final = Option("debezium.before", parse_boolean, READ, "false").about(
+    "For `envelope=debezium`: whether there is a column `before`, a struct with the columns of the "
+    "table before the change; null if the event does not have it. A `.schema(...)` that names the "
+    "column needs no option."
+)
 OTHER_EVENTS: Final = Option(
     "debezium.otherEvents",
     partial(parse_choice, choices={"drop": False, "keep": True}),
@@ -85,6 +90,7 @@ DECIMAL_FORMAT: Final = Option(
 
 DEBEZIUM_OPTIONS: Final[tuple[Option[object], ...]] = (
     PREFIX,
+    BEFORE,
     OTHER_EVENTS,
     PLACEHOLDER,
     TIME_PRECISION,
@@ -98,6 +104,7 @@ class DebeziumOptions:
 
     Attributes:
         prefix: Before the names of columns that are not the table's.
+        has_before: Whether the row before the change is a column.
         keep_others: Whether events that change no single row are rows, too.
         placeholder: It stands for values that are not available.
         moment: The semantic type of moments without a zone where no schema tells it, or None.
@@ -105,6 +112,7 @@ class DebeziumOptions:
     """
 
     prefix: str = ""
+    has_before: bool = False
     keep_others: bool = False
     placeholder: bytes = b"__debezium_unavailable_value"
     moment: str | None = None
@@ -119,6 +127,7 @@ def parse_debezium(given: Mapping[str, str]) -> DebeziumOptions:
     """
     return DebeziumOptions(
         PREFIX.value_in(given),
+        BEFORE.value_in(given),
         OTHER_EVENTS.value_in(given),
         PLACEHOLDER.value_in(given),
         TIME_PRECISION.value_in(given),

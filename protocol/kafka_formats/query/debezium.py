@@ -24,6 +24,7 @@ from kafka_formats.envelope.debezium_decoders import (
 )
 from kafka_formats.envelope.debezium_events import (
     AFTER,
+    BEFORE,
     OF_MONGODB,
     ROW,
     SOURCE,
@@ -150,12 +151,14 @@ class DebeziumQuery:
             names: The names; None for all.
             types: Other types for some, or those of the columns of a table that no schema tells.
         """
-        columns = self._columns
+        columns = self._columns.told_by(types)
         if columns.row is None:
-            told = set(replace(columns, row=pa.struct([])).types())
+            told = columns.names
             row = [pa.field(name, each) for name, each in types.items() if name not in told]
-            columns = replace(columns, row=pa.struct(row) if row else None)
+            if row or columns.before in types:
+                columns = replace(columns, row=pa.struct(row))
         known = columns.types() | dict(types)
+        known.setdefault(columns.before, columns.row)
         names = names or columns.schema().names
         for name in names:
             if name not in known:
@@ -176,14 +179,18 @@ class DebeziumQuery:
         rooms = {
             name: (room, inner, wanted.field(name).type) for name, (room, inner) in places.items()
         }
-        row = [pa.field(inner, each) for room, inner, each in rooms.values() if room == ROW]
+        row = {inner: each for room, inner, each in rooms.values() if room == ROW}
         events = {inner: each for room, inner, each in rooms.values() if room == VALUE}
         if UNAVAILABLE in events and not row:
             raise KafkaConfigError(
                 f"Column '{UNAVAILABLE}' names columns of the table: name some of them, too."
             )
+        before: pa.StructType | None = events.get(BEFORE)
+        for field in before or ():
+            _check_one_type(field.name, row.get(field.name, field.type), field.type, "in before")
         event = WantedEvent(
-            pa.struct(row) if row else None,
+            pa.struct([*row.items()]) if row else None,
+            before,
             TS_MS in events,
             events.get(SOURCE),
             self._debezium.placeholder if UNAVAILABLE in events else None,
@@ -221,6 +228,7 @@ class DebeziumQuery:
             self._has_headers,
             self._has_topic_ids,
             self._debezium.prefix,
+            self._debezium.has_before,
         )
 
     def _row_type(self, given: ConnectType) -> pa.StructType:
@@ -281,11 +289,7 @@ class DebeziumQuery:
         if known is not None:
             columns = {name: columns[name] for name in columns if _part(known, name) is not None}
         for name, each in columns.items():
-            if wanted.setdefault(name, each) != each:
-                raise KafkaConfigError(
-                    f"Column '{name}' is wanted as {each}, and in keys as {wanted[name]}: name one "
-                    "type for both."
-                )
+            _check_one_type(name, each, wanted.setdefault(name, each), "in keys")
         return (pa.struct([*wanted.items()]) if wanted else None), tuple(columns)
 
     def _format(self, payload: PayloadOptions, wanted: Wanted) -> ColumnFormat:
@@ -342,6 +346,14 @@ def _type_in(payload: PayloadOptions, schema: SchemaText) -> ConnectType:
         return connect_type(schema.text)
     format_ = FORMATS[payload.format]
     return ConnectType(format_.type_of(schema), format_.semantics_of(schema))
+
+
+def _check_one_type(name: str, wanted: pa.DataType, other: pa.DataType, where: str) -> None:
+    if wanted != other:
+        raise KafkaConfigError(
+            f"Column '{name}' is wanted as {wanted}, and {where} as {other}: name one type for "
+            "both."
+        )
 
 
 def _part(given: pa.DataType, name: str) -> pa.DataType | None:

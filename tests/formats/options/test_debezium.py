@@ -25,6 +25,7 @@ def test_all_options() -> None:
     given = {
         **DEBEZIUM,
         "debezium.prefix": "__",
+        "debezium.before": "True",
         "debezium.otherevents": "keep",
         "debezium.unavailable.value.placeholder": "hex:00ff",
         "debezium.time.precision.mode": "Microseconds",
@@ -34,6 +35,7 @@ def test_all_options() -> None:
     assert found.kind is Envelope.DEBEZIUM
     assert found.debezium == DebeziumOptions(
         prefix="__",
+        has_before=True,
         keep_others=True,
         placeholder=b"\x00\xff",
         moment="io.debezium.time.MicroTimestamp",

@@ -103,13 +103,18 @@ def expected_rows(changes: list[Any]) -> Iterator[dict[str, Any]]:
         if change is None or change[0] == "t":
             continue
         op, before, after = change
-        row = dict((before if op == "d" else after) or dict.fromkeys(NAMES))
+        row = (before if op == "d" else after) or dict.fromkeys(NAMES)
         if op == "d" and not before:
-            row["id"] = offset
-        if row["zoned"]:
-            row["zoned"] = row["zoned"].replace(tzinfo=timezone.utc)
+            row = {**row, "id": offset}
         missing = [name for name in NAMES if row[name] == MARK]
-        yield {**row, **dict.fromkeys(missing), "op": op, "offset": offset, "_unavailable": missing}
+        about = {"op": op, "offset": offset, "_unavailable": missing}
+        yield {**as_read(row), **about, "before": before and as_read(before)}
+
+
+def as_read(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the database: null for what is not available."""
+    zoned = row["zoned"] and row["zoned"].replace(tzinfo=timezone.utc)
+    return {name: None if each == MARK else each for name, each in row.items()} | {"zoned": zoned}
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +128,7 @@ def decoders() -> Iterator[list[EventRecordDecoder]]:
     )
     told = {"value.format": "json", "value.schema": DDL}
     plain = {**told, "debezium.time.precision.mode": "microseconds"}
-    columns = [*NAMES, "op", "offset", "_unavailable"]
+    columns = [*NAMES, "op", "offset", "_unavailable", "before"]
     with registry(respond) as fake:
         options = (plain, told, avro_options(fake.url))
         yield [decoder_with(each, columns=columns) for each in options]
@@ -155,8 +160,10 @@ def test_changes_have_the_same_rows_in_all_forms(
 
 def test_the_reference() -> None:
     row = dict.fromkeys(NAMES) | {"id": 5, "name": MARK, "price": Decimal("1.50")}
-    changes = [("u", None, row), None, ("d", None, None), ("t", None, None)]
-    assert [(each["id"], each["_unavailable"]) for each in expected_rows(changes)] == [
-        (5, ["name"]),
-        (2, []),
+    changes = [("u", row, row), None, ("d", None, None), ("t", None, None)]
+    assert [
+        (each["id"], each["_unavailable"], each["before"]) for each in expected_rows(changes)
+    ] == [
+        (5, ["name"], {**row, "name": None}),
+        (2, [], None),
     ]

@@ -171,10 +171,10 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "key.format, key.framing, key.schema, key.subject, key.subject.name.strategy, "
             "key.subject.version, key.protobuf.descriptor, key.protobuf.message, "
             "key.schema.evolution, mode, use.latest.with.metadata, schema.registry.*, envelope, "
-            "upsert.tombstones, upsert.nullKeys, debezium.prefix, debezium.otherEvents, "
-            "debezium.unavailable.value.placeholder, debezium.time.precision.mode, "
-            "debezium.decimal.format; an option of the Kafka client needs 'kafka.' before its "
-            "name.",
+            "upsert.tombstones, upsert.nullKeys, debezium.prefix, debezium.before, "
+            "debezium.otherEvents, debezium.unavailable.value.placeholder, "
+            "debezium.time.precision.mode, debezium.decimal.format; an option of the Kafka client "
+            "needs 'kafka.' before its name.",
         ),
     ],
     ids=str,
