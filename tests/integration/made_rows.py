@@ -47,9 +47,9 @@ _WANTED: Final[dict[str, list[list[Any]]]] = {
     "text": [[offset, _hex(key), _hex(value), "2"] for offset, (key, value) in enumerate(_TEXT)],
     "upsert": [[1, _hex(b"b"), _hex(b"a\xff"), "u"], [2, _hex(b"a"), _hex(b"2"), "u"]],
     "debezium": [
-        [0, 0, "item 0", "1.25", "c", []],
-        [1, 0, None, "1.25", "u", ["name"]],
-        [2, 0, None, None, "d", []],
+        [0, 0, "item 0", "1.25", "c", [], None],
+        [1, 0, None, "1.25", "u", ["name"], "item 0"],
+        [2, 0, None, None, "d", [], None],
     ],
     "dead letters": [[0, 1], [2, 2]],
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from kafka_formats.topic import read_topic
 from kafka_spark_source.testing import KafkaCluster
@@ -53,7 +55,7 @@ def records() -> Iterable[Record]:
         key = wrapped(KEY, {"id": number})
         yield key, wrapped(ENVELOPE, event("c", after=row))
         if number % 10 == 0:
-            yield key, wrapped(ENVELOPE, event("u", after={**row, "name": MARK}))
+            yield key, wrapped(ENVELOPE, event("u", row, {**row, "name": MARK}))
         if number % 20 == 0:
             yield key, wrapped(ENVELOPE, event("d"))
             yield key, None
@@ -70,22 +72,31 @@ def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
     return name
 
 
+def values_of(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    return [tuple(row.asDict(recursive=True).values()) for row in rows]
+
+
 @pytest.mark.core
 def test_a_batch_a_stream_and_a_read_without_spark_have_the_same_rows(
     spark: SparkSession, kafka_cluster: KafkaCluster, topic: str, read: Read
 ) -> None:
-    names = ("offset", "op", "id", "name", "price", "_unavailable")
-    batch = read(subscribe=topic, **OPTIONS)
-    assert batch.columns[:8] == [*("id", "name", "price", "at", "op", "ts_ms", "source", "key")]
-    rows = [tuple(row) for row in batch.select(*names).orderBy("offset").collect()]
+    names = ("offset", "op", "id", "name", "price", "_unavailable", "before")
+    options = {**OPTIONS, "debezium.before": "true"}
+    batch = read(subscribe=topic, **options)
+    assert batch.columns[:9] == [
+        *("id", "name", "price", "at", "op", "ts_ms", "source", "before", "key")
+    ]
+    rows = values_of(batch.select(*names).orderBy("offset").collect())
     assert len(rows) == 115
+    at, price = datetime(1970, 1, 1), Decimal("1.25")
+    before = {"id": 0, "name": "item 0", "price": price, "at": at}
     assert rows[:3] == [
-        (0, "c", 0, "item 0", rows[0][4], []),
-        (1, "u", 0, None, rows[0][4], ["name"]),
-        (2, "d", 0, None, None, []),
+        (0, "c", 0, "item 0", price, [], None),
+        (1, "u", 0, None, price, ["name"], before),
+        (2, "d", 0, None, None, [], None),
     ]
     servers = {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
-    stream = spark.readStream.format("pykafka").options(**servers, **OPTIONS, subscribe=topic)
+    stream = spark.readStream.format("pykafka").options(**servers, **options, subscribe=topic)
     query = (
         stream.option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", "40")
@@ -100,26 +111,28 @@ def test_a_batch_a_stream_and_a_read_without_spark_have_the_same_rows(
     finally:
         query.stop()
     streamed = spark.table("debezium_changes").select(*names).orderBy("offset").collect()
-    assert [tuple(row) for row in streamed] == rows
+    assert values_of(streamed) == rows
     alone = read_topic(
-        topic, {"bootstrap.servers": kafka_cluster.bootstrap_servers}, OPTIONS, columns=names
+        topic, {"bootstrap.servers": kafka_cluster.bootstrap_servers}, options, columns=names
     )
     assert [tuple(row.values()) for row in alone.read_all().to_pylist()] == rows
 
 
 def test_a_projection_and_sql(spark: SparkSession, topic: str, read: Read) -> None:
     part = read(
-        "source struct<lsn: bigint>, at timestamp_ntz, op string", subscribe=topic, **OPTIONS
+        "source struct<lsn: bigint>, at timestamp_ntz, op string, before struct<name: string>",
+        subscribe=topic,
+        **OPTIONS,
     )
     part.createOrReplaceTempView("changes_of_items")
     found: list[Any] = spark.sql(
-        "SELECT op, count(*), max(CAST(at AS string)), count(source.lsn) FROM changes_of_items "
-        "GROUP BY op ORDER BY op"
+        "SELECT op, count(*), max(CAST(at AS string)), count(source.lsn), max(before.name) "
+        "FROM changes_of_items GROUP BY op ORDER BY op"
     ).collect()
     assert [tuple(row) for row in found] == [
-        ("c", 100, "1970-01-01 00:00:00.000099", 100),
-        ("d", 5, None, 5),
-        ("u", 10, "1970-01-01 00:00:00.00009", 10),
+        ("c", 100, "1970-01-01 00:00:00.000099", 100, None),
+        ("d", 5, None, 5, None),
+        ("u", 10, "1970-01-01 00:00:00.00009", 10, "item 90"),
     ]
 
 

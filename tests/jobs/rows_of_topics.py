@@ -47,11 +47,15 @@ QUERIES: Final = {
     "debezium": Query(
         {
             "envelope": "debezium",
+            "debezium.before": "true",
             "value.format": "json",
             "value.schema": "id bigint, name string, price decimal(10, 2), at timestamp_ntz",
             "key.schema": "id bigint",
         },
-        ["offset", "id", "name", "cast(price as string) as price", "op", "_unavailable as lost"],
+        [
+            *("offset", "id", "name", "cast(price as string) as price", "op"),
+            *("_unavailable as lost", "before.name as old"),
+        ],
     ),
     "dead letters": Query(
         {"value.format": "json", "value.schema": "id bigint"}, ["offset", "value.id as id"]

@@ -47,6 +47,20 @@ def test_a_reader_makes_rows_of_what_its_schema_wants() -> None:
     assert rows_of(decoder, given) == [{"offset": 0, "name": "x", "op": "c"}]
 
 
+def test_the_row_before_a_change_is_a_column_by_an_option_or_by_its_name() -> None:
+    schema = KafkaDataSource(READ | {"debezium.before": "true"}).schema()
+    assert schema.names[:9] == [
+        *("id", "name", "price", "at", "op", "ts_ms", "source", "before", "key")
+    ]
+    assert schema["before"].dataType == StructType(schema.fields[:4])
+    wanted = StructType().add("id", "long").add("before", StructType().add("name", "string"))
+    for options in (READ, READ | {"debezium.before": "true"}):
+        for reader in (KafkaDataSource(options).reader, KafkaDataSource(options).streamReader):
+            decoder = vars(reader(wanted))["_reader"].decoder
+            given = [(dumped({"id": 1}), dumped(event("u", {"name": "x"}, {"id": 2})))]
+            assert rows_of(decoder, given) == [{"id": 2, "before": {"name": "x"}}]
+
+
 def test_a_stream_reads_the_same() -> None:
     source = KafkaDataSource(READ | {"includeTopicId": "false"})
     reader = source.streamReader(source.schema())
