@@ -36,6 +36,7 @@ TESTED_BY: Final = {
     f"{_CLI}/[clopt]*.py": "tests/spark/cli/test_operators.py",
     f"{_CLI}/rewind.py": "tests/integration/test_rewind.py",
     "kafka_spark_source/changes/apply.py": "tests/change_data/test_apply.py",
+    "kafka_spark_source/changes/expressions.py": "tests/spark/changes/test_old_keys.py",
     "kafka_spark_source/lag/group_report.py": "tests/spark/cli/test_groups.py",
     "kafka_spark_source/options/names.py": "tests/spark/options/test_read.py",
     "kafka_spark_source/prometheus.py": "tests/test_public_paths.py",

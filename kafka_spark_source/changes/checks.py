@@ -20,6 +20,8 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
     ChangeError,
 )
+from kafka_spark_source.changes.expressions import any_of, quoted_column
+from kafka_spark_source.changes.old_keys import UNTOLD
 from kafka_spark_source.changes.order import (
     Change,
     age,
@@ -31,10 +33,8 @@ from kafka_spark_source.changes.order import (
 )
 from kafka_spark_source.changes.rows import (
     CREATED,
-    INCOMPLETE,
     OPERATIONS,
     change_at,
-    quoted_column,
     text_parts,
 )
 from kafka_spark_source.changes.sql import message, quoted
@@ -50,6 +50,12 @@ _REASON: Final = "_pykafka_reason"
 _IS_UNORDERED: Final = "_pykafka_is_unordered"
 _TWICE: Final = (
     "the record has two different changes of one key: filter one of them out, or give `sequence_by`"
+)
+_UNTOLD: Final = (
+    "the update may have changed the key ({0}), and the row of the key before would stay: neither "
+    "the record's key nor `before` has {0}. Set the table's REPLICA IDENTITY to FULL and read with "
+    "debezium.before=true, or read the record's key, if it has these columns (in JSON by "
+    "key.schema; the connector's message.key.columns needs FULL, too)"
 )
 
 
@@ -73,14 +79,9 @@ def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> C
             the place of one.
     """
     keys = columns[: len(arguments.keys)]
-    faults = {}
-    if INCOMPLETE in changes.columns:
-        # First: such a change has a null in its key, too.
-        faults[
-            f"`before` lacks a part of the key ({', '.join(keys)}), and another part is a new one, "
-            "so the row before it is not known: set REPLICA IDENTITY FULL"
-        ] = F.col(INCOMPLETE)
-    faults |= {
+    faults = {
+        # First: the change of the row before may have a null in its key.
+        _UNTOLD.format(", ".join(keys)): F.col(UNTOLD),
         f"a key is null: {', '.join(keys)}": _any_null([quoted_column(each) for each in keys]),
         "the sequence is null": _any_null(_sequence_parts(changes, arguments)),
         _no_operation(arguments): F.col(TOMBSTONE).isNull(),
@@ -214,7 +215,4 @@ def _sequence_parts(changes: DataFrame, arguments: Arguments) -> list[Column]:
 
 
 def _any_null(columns: Sequence[Column]) -> Column:
-    found = F.lit(False)
-    for each in columns:
-        found |= each.isNull()
-    return found
+    return any_of(each.isNull() for each in columns)

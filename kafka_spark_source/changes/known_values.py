@@ -17,7 +17,8 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
 )
 from kafka_spark_source.changes.checks import in_order
-from kafka_spark_source.changes.rows import CREATED, SOURCE, any_of, quoted_column
+from kafka_spark_source.changes.expressions import any_of, quoted_column
+from kafka_spark_source.changes.rows import CREATED, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The rows of a micro-batch as changes.
 
 A change has the table's columns, its sequence, its place in Kafka, and whether it deletes the row.
-An update that changes the key is two changes: the row of the key before it is deleted.
+An update that changes the key is two changes (`old_keys`): the row of the key before it is deleted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pyspark.sql import types as T
 
 from kafka_spark_source.changes.arguments import (
     AT,
-    BEFORE,
     PLACE,
     POSITION,
     SEQUENCE,
@@ -25,6 +24,15 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
     ChangeError,
     table_columns,
+)
+from kafka_spark_source.changes.expressions import fields_of, quoted_column
+from kafka_spark_source.changes.old_keys import (
+    HAS_OTHER,
+    IS_BEFORE,
+    UNTOLD,
+    before_of,
+    key_of,
+    with_old_keys,
 )
 from kafka_spark_source.changes.order import POSITION_TYPE, Change, TextPart
 from kafka_spark_source.changes.sql import quoted, text
@@ -41,15 +49,11 @@ SOURCE: Final = "_pykafka_source"
 
 The delete of a row's old key and the insert with its new one have the same.
 """
-INCOMPLETE: Final = "_pykafka_incomplete"
-"""Whether the row before an update lacks a part of its key, which another part changes."""
 
 OPERATIONS: Final = ("c", "u", "r", "d")
 _OP: Final = "op"
 _DELETE: Final = "d"
 _CREATE: Final = "c"
-_KEY: Final = "key"
-_IS_BEFORE: Final = "_pykafka_is_before"
 # The time of a change, where rows have one: in the database, of Debezium, of the record.
 _TIMES: Final = ("source.ts_ms", "ts_ms", "timestamp")
 # Fields of `source` that differ for each change; the time does not.
@@ -60,10 +64,10 @@ def columns_of(rows: DataFrame, arguments: Arguments) -> tuple[str, ...]:
     """The columns of the table, keys first.
 
     Raises:
-        ChangeError: The rows lack one, as `table_columns` says.
+        ChangeError: The rows lack one, as `table_columns` says, or as from `before_of`.
     """
-    more = [BEFORE] if _tells_keys(rows, arguments, BEFORE) else []
-    return table_columns(arguments, rows.columns, [arguments.prefix + each for each in more])
+    before = before_of(rows, arguments)
+    return table_columns(arguments, rows.columns, [] if before is None else [before])
 
 
 def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) -> DataFrame:
@@ -79,37 +83,22 @@ def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) ->
     """
     keys = columns[: len(arguments.keys)]
     deleted = F.expr(_delete_condition(rows, arguments))
-    before = _before(rows, arguments)
-    is_before = F.lit(False)
-    if before is not None:
-        has_other = ~deleted & _has_another_key(before, keys)
-        rows = rows.withColumns(
-            {
-                INCOMPLETE: has_other & any_of([_field_of(before, each).isNull() for each in keys]),
-                _IS_BEFORE: F.explode(
-                    F.when(has_other, F.array(F.lit(True), F.lit(False))).otherwise(
-                        F.array(F.lit(False))
-                    )
-                ),
-            }
-        )
-        is_before = F.col(_IS_BEFORE)
-    is_gone = deleted | is_before
+    before = before_of(rows, arguments)
+    rows = with_old_keys(rows, arguments, keys, deleted)
+    is_gone = deleted | F.col(IS_BEFORE)
     values = {
-        each: (F.col(quoted(each)) if before is None else _key_of(before, each, is_before))
-        if each in keys
-        else F.when(~is_gone, F.col(quoted(each)))
+        each: key_of(each, before) if each in keys else F.when(~is_gone, quoted_column(each))
         for each in columns
     }
     more = [_position(rows, arguments).alias(AT)] if arguments.sequence_by else []
-    more += [F.col(INCOMPLETE)] if before is not None else []
-    more += _unavailable(rows, arguments, before, keys) if UNAVAILABLE in rows.columns else []
+    more += _unavailable(rows, arguments) if UNAVAILABLE in rows.columns else []
     more += [_time(rows, arguments).alias(VALID_FROM)] if arguments.history else []
     return rows.select(
         *(value.alias(name) for name, value in values.items()),
         _sequence(rows, arguments).alias(SEQUENCE),
         is_gone.alias(TOMBSTONE),
         _place(rows, arguments).alias(PLACE),
+        UNTOLD,
         *more,
     )
 
@@ -148,64 +137,20 @@ def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
     return f"CASE WHEN {op} = {text(_DELETE)} THEN true WHEN {op} IN ({others}) THEN false END"
 
 
-def _before(rows: DataFrame, arguments: Arguments) -> str | None:
-    """The column with the row before a change, if it tells the key.
-
-    If the record's key has the columns of the key, Debezium writes an update of the key as a
-    delete and an insert. The key that `before` then has may be a filler.
-    """
-    if _tells_keys(rows, arguments, _KEY) or not _tells_keys(rows, arguments, BEFORE):
-        return None
-    return arguments.prefix + BEFORE
-
-
-def _tells_keys(rows: DataFrame, arguments: Arguments, name: str) -> bool:
-    """Whether a column of the envelope is a struct with the columns of the key."""
-    column = arguments.prefix + name
-    is_of_table = column in {*arguments.keys, *(arguments.columns or ())}
-    keys = {each.lower() for each in arguments.keys}
-    return not is_of_table and keys <= _fields_of(rows, column)
-
-
-def _fields_of(rows: DataFrame, name: str) -> set[str]:
-    type_ = rows.schema[name].dataType if name in rows.columns else None
-    return {each.lower() for each in type_.names} if isinstance(type_, T.StructType) else set()
-
-
-def _has_another_key(before: str, keys: Sequence[str]) -> Column:
-    differs = [
-        _field_of(before, each).isNotNull() & (_field_of(before, each) != quoted_column(each))
-        for each in keys
-    ]
-    return F.coalesce(any_of(differs), F.lit(False))
-
-
-def _key_of(before: str, key: str, is_before: Column) -> Column:
-    return F.when(is_before, _field_of(before, key)).otherwise(quoted_column(key))
-
-
-def _field_of(column: str, field: str) -> Column:
-    return F.col(f"{quoted(column)}.{quoted(field)}")
-
-
-def _unavailable(
-    rows: DataFrame, arguments: Arguments, before: str | None, keys: Sequence[str]
-) -> list[Column]:
+def _unavailable(rows: DataFrame, arguments: Arguments) -> list[Column]:
     """The columns that the database did not send, and how a change of the key is found."""
-    is_before = F.lit(False) if before is None else F.col(_IS_BEFORE)
     op = arguments.prefix + _OP
     created = F.col(quoted(op)) == _CREATE if op in rows.columns else F.lit(False)
-    if before is not None:
-        created |= _has_another_key(before, keys)
-    fields = _fields_of(rows, f"{arguments.prefix}source")
+    created |= F.col(HAS_OTHER)
+    fields = fields_of(rows, f"{arguments.prefix}source")
     source = F.lit(None).cast("string")
-    if not fields.isdisjoint(_LOG_POSITIONS):
+    if not fields.keys().isdisjoint(_LOG_POSITIONS):
         source = F.to_json(quoted_column(f"{arguments.prefix}source"))
         if has_position(rows, arguments):  # several databases may have equal positions
             source = F.concat_ws(" ", quoted_column(f"{arguments.prefix}topic"), source)
     return [
-        F.when(~is_before, _as_columns(rows)).alias(UNAVAILABLE),
-        F.coalesce(created & ~is_before, F.lit(False)).alias(CREATED),
+        F.when(~F.col(IS_BEFORE), _as_columns(rows)).alias(UNAVAILABLE),
+        F.coalesce(created & ~F.col(IS_BEFORE), F.lit(False)).alias(CREATED),
         source.alias(SOURCE),
     ]
 
@@ -294,16 +239,3 @@ def _type_of(rows: DataFrame, path: Sequence[str]) -> str | None:
             return None
         type_ = type_[name].dataType
     return type_.simpleString()
-
-
-def quoted_column(name: str) -> Column:
-    """A column by its name, whatever characters that has."""
-    return F.col(quoted(name))
-
-
-def any_of(conditions: Sequence[Column]) -> Column:
-    """Whether one of the conditions holds; false without any."""
-    found = F.lit(False)
-    for each in conditions:
-        found |= each
-    return found

@@ -26,6 +26,7 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
 )
 from kafka_spark_source.changes.checks import in_order
+from kafka_spark_source.changes.expressions import quoted_column
 from kafka_spark_source.changes.known_values import with_known_values, with_values_of_old_keys
 from kafka_spark_source.changes.order import (
     by_offsets,
@@ -35,7 +36,7 @@ from kafka_spark_source.changes.order import (
     raised,
     unordered,
 )
-from kafka_spark_source.changes.rows import change_at, quoted_column, text_parts
+from kafka_spark_source.changes.rows import change_at, text_parts
 from kafka_spark_source.changes.sql import failure, quoted
 from kafka_spark_source.changes.statement import UNKNOWN
 from kafka_spark_source.changes.types import comparable

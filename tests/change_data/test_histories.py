@@ -170,8 +170,15 @@ def _row(case: int, record: Record, config: Config, number: int) -> tuple[Any, .
         record.ts * 1_000,
         None if record.is_sent else ["note"],
         *([(record.lsn, record.ts * 1_000)] if config.by_values else []),
-        *([None if record.old is None else (case, record.old)] if config.before else []),
+        *([_before(case, record)] if config.before else []),
     )
+
+
+def _before(case: int, record: Record) -> tuple[int, int] | None:
+    """The key of the row before, which events of `REPLICA IDENTITY FULL` have."""
+    if record.op == "c":
+        return None
+    return case, record.id if record.old is None else record.old
 
 
 def _schema(config: Config, number: int) -> str:

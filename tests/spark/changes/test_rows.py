@@ -156,50 +156,6 @@ def test_names_may_have_a_prefix(spark: SparkSession) -> None:
     assert found["_tombstone"]
 
 
-def test_an_update_with_another_key_deletes_the_row_before_it(spark: SparkSession) -> None:
-    schema = f"{SCHEMA}, before struct<id: bigint, name: string>"
-    rows = (
-        row("c", 1, "ann", 0, before=None),
-        row("u", 2, "ann", 1, before=(1, "ann")),
-        row("u", 2, "Ann", 2, before=(2, "ann")),
-        row("u", 2, "Ann", 3, before=(None, None)),
-        row("d", 2, None, 4, before=(2, "Ann")),
-    )
-    found = changes(spark, *rows, schema=schema)
-    assert "before" not in found.columns
-    shown = found.selectExpr("id", "name", "_tombstone", "_sequence.offset")
-    assert sorted(map(tuple, shown.collect()), key=lambda each: (each[3], each[0])) == [
-        (1, "ann", False, 0),
-        (1, None, True, 1),
-        (2, "ann", False, 1),
-        (2, "Ann", False, 2),
-        (2, "Ann", False, 3),
-        (2, None, True, 4),
-    ]
-
-
-def test_a_key_of_two_columns_must_be_whole_before(spark: SparkSession) -> None:
-    schema = f"{SCHEMA}, before struct<id: bigint, size: int>"
-    frame = spark.createDataFrame([row("u", 2, "ann", 1, before=(1, None))], schema)
-    parsed = arguments(keys=["id", "size"])
-    found = changes_of(frame, parsed, columns_of(frame, parsed))
-    with pytest.raises(ChangeError, match=r"t-0 at offset 1: `before` lacks a part of the key"):
-        check(found, parsed, ("id", "size", "name"))
-
-
-def test_if_the_records_key_has_the_key_before_is_not_read(spark: SparkSession) -> None:
-    """Debezium splits such an update; the key in `before` may be a filler."""
-    schema = f"{SCHEMA}, before struct<id: bigint>, key struct<id: bigint>"
-    found = changes(spark, row("u", 2, "ann", 1, before=(0,), key=(2,)), schema=schema)
-    assert [(each["id"], each["_tombstone"]) for each in found.collect()] == [(2, False)]
-    assert not {"before", "key"} & {*found.columns}
-
-
-def test_a_column_before_without_the_key_is_the_tables(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([], f"{SCHEMA}, before string")
-    assert "before" in columns_of(frame, arguments())
-
-
 def test_the_position_has_the_time_in_the_database(spark: SparkSession) -> None:
     schema = f"{SCHEMA}, source struct<ts_ms: bigint>"
     found = changes(spark, row("c", 1, "a", 7, source=(3,)), schema=schema, sequence_by="ts_ms")
