@@ -216,6 +216,7 @@ CHANGES = decoder_with(
     {
         "value.format": "json",
         "value.schema": "id bigint, name string, price decimal(6, 2), day date, at timestamp",
+        "debezium.before": "true",
         "mode": "DROPMALFORMED",
     }
 )
