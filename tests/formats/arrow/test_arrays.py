@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.arrow.arrays import null_where, with_type
+from kafka_formats.arrow.arrays import null_where, with_fields, with_type
 
 
 @given(st.lists(st.tuples(st.one_of(st.none(), st.text()), st.booleans())))
@@ -32,3 +32,13 @@ def test_an_array_takes_the_names_and_nulls_of_another_type() -> None:
     found.validate(full=True)
     assert found.to_pylist() == rows
     assert with_type(found, loose) is found
+
+
+def test_some_fields_of_structs() -> None:
+    rows: list[Any] = [{"a": 1, "b": "x", "c": None}, None, {"a": None, "b": None, "c": 2.5}]
+    structs = pa.array(rows, pa.struct({"a": pa.int8(), "b": pa.string(), "c": pa.float32()}))
+    to = pa.struct({"c": pa.float32(), "a": pa.int8()})
+    found = with_fields(structs.slice(1), to)
+    assert found.type == to
+    found.validate(full=True)
+    assert found.to_pylist() == [None, {"c": 2.5, "a": None}]

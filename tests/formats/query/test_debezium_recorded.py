@@ -227,6 +227,26 @@ def test_a_table_with_replica_identity_full_and_one_without_a_key(mode: str) -> 
     ]
 
 
+@pytest.mark.parametrize("mode", ["told", "avro"])
+def test_the_row_before_a_change(mode: str) -> None:
+    """With `REPLICA IDENTITY FULL` all of it; with DEFAULT only the key, and only of a delete."""
+
+    def before(table: str) -> list[tuple[str, dict[str, Any] | None]]:
+        found = rows(f"{mode}.public.{table}", None, **{"debezium.before": "true"})
+        return [(row["op"], row["before"]) for row in found]
+
+    first = {"id": 1, "note": "a", "price": Decimal("1.50")}
+    second = first | {"price": Decimal("2.50")}
+    assert before("whole") == [("r", None), ("u", first), ("d", second), ("c", None)]
+    keyless = [{"a": 1, "b": "a"}, {"a": 1, "b": "b"}]
+    assert before("keyless") == [("r", None), ("u", keyless[0]), ("d", keyless[1]), ("c", None)]
+    items = before("items")
+    deleted = [each for op, each in items if op == "d"]
+    assert [each and each["id"] for each in deleted] == [1, 2]
+    assert {each and each["note"] for each in deleted} == {None}
+    assert [each for op, each in items if op == "u"] == [None]
+
+
 def test_topics_beside_those_of_tables() -> None:
     options = {"envelope": "debezium", "value.format": "json", "value.schema": "id int"}
     read = parse_alone({**options, "debezium.otherEvents": "keep"})
