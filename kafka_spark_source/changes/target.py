@@ -99,17 +99,32 @@ def add_columns(spark: SparkSession, table: str, fields: Sequence[T.StructField]
     Raises:
         ChangeError: The table does not take them, as Delta names with blanks.
     """
-    nullable = [T.StructField(each.name, each.dataType) for each in fields]
+    nullable = nullable_type(T.StructType([*fields]))
     try:
         if any(_has_moments(each.dataType) for each in fields) and _is_delta(spark, table):
             spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_MOMENTS_FEATURE} = 'supported')")
-        spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({T.StructType(nullable).toDDL()})")
+        spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({nullable.toDDL()})")
     except Exception as error:  # of Delta's features it is an error of Py4J
         raise ChangeError(
             f"the target {table} does not take the columns {_listed(fields)}: {_first_line(error)}."
             " Add them yourself, e.g. with a property of the table that allows them, choose others "
             "with `columns`, or give them other names or types: withColumnRenamed, cast"
         ) from error
+
+
+def nullable_type(type_: T.StructType) -> T.StructType:
+    """The type with fields that can be null, in structs, too: formats add no others."""
+
+    def nullable(inner: T.DataType) -> T.DataType:
+        if isinstance(inner, T.StructType):
+            return nullable_type(inner)
+        if isinstance(inner, T.ArrayType):
+            return T.ArrayType(nullable(inner.elementType))
+        if isinstance(inner, T.MapType):
+            return T.MapType(nullable(inner.keyType), nullable(inner.valueType))
+        return inner
+
+    return T.StructType([T.StructField(each.name, nullable(each.dataType)) for each in type_])
 
 
 def _is_delta(spark: SparkSession, table: str) -> bool:

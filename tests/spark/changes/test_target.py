@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import types as T
 
 from kafka_spark_source.changes.arguments import ChangeError
-from kafka_spark_source.changes.target import missing_columns
+from kafka_spark_source.changes.target import missing_columns, nullable_type
 from tests.spark.changes.test_arguments import arguments
 
 POSITION = T.StructType(
@@ -121,3 +121,19 @@ def test_a_history_stays_one_and_no_other_table_becomes_one() -> None:
         )
     own = T.StructType([*ROWS, ends[1], current])
     assert missing_columns(target, own, arguments()) == []
+
+
+def test_a_part_of_a_column_that_is_added_can_be_null() -> None:
+    """An expression of `sequence_by` that is never null, such as CASE with ELSE, is NOT NULL."""
+    one = T.StructType([T.StructField("n", T.IntegerType(), nullable=False)])
+    given = T.StructType(
+        [
+            T.StructField("s", one, nullable=False),
+            T.StructField("a", T.ArrayType(one, containsNull=False)),
+            T.StructField("m", T.MapType(T.StringType(), one)),
+        ]
+    )
+    found = nullable_type(given)
+    assert "false" in given.json()
+    assert "false" not in found.json()
+    assert found.simpleString() == given.simpleString()
