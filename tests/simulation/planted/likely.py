@@ -36,8 +36,9 @@ def is_exactly_once(scenario: Scenario) -> bool:
 
 
 def dies_deciding(scenario: Scenario) -> bool:
-    """The stream writes exactly once, and its driver dies between its calls or within one."""
-    dies = any(fault.kind.startswith("crash driver ") for fault in scenario.faults)
+    """The stream writes exactly once, and its driver dies in a commit when it may be decided."""
+    commits = [f.arguments for f in scenario.faults if f.kind == "crash driver within"]
+    dies = any(each["call"] == "commit" and 45 <= each["calls"] <= 70 for each in commits)
     return dies and scenario.sink == "exactly once"
 
 
