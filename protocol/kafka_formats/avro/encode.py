@@ -34,6 +34,7 @@ from kafka_formats.avro.types import arrow_type, members_of
 from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
 from kafka_formats.payload.decimals import (
     NOT_A_DECIMAL,
+    cast_decimals,
     does_not_fit,
     scaled_of,
     size_of,
@@ -164,10 +165,9 @@ def _enum(schema: Enum, values: pa.Array, path: str) -> pa.BinaryArray:
 def _decimals(schema: Primitive | Fixed, values: pa.Array, path: str) -> pa.BinaryArray:
     """Big-endian numbers, of the size of a fixed type or as short as they can be."""
     to = arrow_type(schema)
-    try:
-        decimals = values.cast(to)
-    except pa.ArrowInvalid as error:
-        raise PayloadError(path, f"a decimal does not fit {to.precision} digits") from error
+    decimals = cast_decimals(values, to)
+    if decimals is None:
+        raise PayloadError(path, f"a decimal {does_not_fit(to.precision, to.scale)}")
     digits = numbers_of(decimals).view(np.uint8).reshape(-1, _DECIMAL_BYTES)[:, ::-1]
     size = np.full(len(decimals), schema.size if isinstance(schema, Fixed) else 0)
     if isinstance(schema, Primitive):

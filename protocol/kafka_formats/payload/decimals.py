@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import null_where
 from kafka_protocol.columnar.arrow_memory import buffer_of
@@ -119,6 +120,22 @@ def array_of_numbers(numbers: Sequence[int | None], to: pa.Decimal128Type) -> pa
     words = buffer_of(np.frombuffer(data, np.int64))
     array = pa.Array.from_buffers(to, len(numbers), [None, words])
     return null_where(np.array([each is None for each in numbers], np.bool_), array)
+
+
+def cast_decimals(values: pa.Array, to: pa.Decimal128Type) -> pa.Array | None:
+    """Decimals as those of another type; None if one of them does not fit it."""
+    places = to.scale - values.type.scale
+    # Arrow's cast multiplies without a look at its 128 bits: `4E37` with one more digit after the
+    # point is another number.
+    digits = max(to.precision - places, 0)
+    if places > 0 and digits < values.type.precision:
+        limit = pa.scalar(decimal_of(10**digits, values.type.scale), values.type)
+        if pc.any(pc.greater_equal(pc.abs(values), limit)).as_py():
+            return None
+    try:
+        return values.cast(to)
+    except pa.ArrowInvalid:
+        return None
 
 
 NOT_A_DECIMAL: Final = f"a value is not a decimal of up to {MAX_DIGITS} digits"

@@ -19,6 +19,7 @@ from kafka_formats.payload.decimals import (
     Scaled,
     array_of_numbers,
     bytes_of,
+    cast_decimals,
     decimal_of,
     digits_of,
     number_of,
@@ -102,6 +103,36 @@ def test_arrays(numbers: list[int | None], scale: int) -> None:
     exact = Context(prec=100)
     wanted = [None if each is None else Decimal(each).scaleb(-scale, exact) for each in numbers]
     assert array.to_pylist() == wanted
+
+
+@st.composite
+def decimal_types(draw: st.DrawFn) -> pa.Decimal128Type:
+    precision = draw(st.integers(1, ARROW_DIGITS))
+    return pa.decimal128(precision, draw(st.integers(0, precision)))
+
+
+@given(decimal_types(), decimal_types(), st.data())
+def test_decimals_of_another_type_have_the_same_values_or_none(
+    known: pa.Decimal128Type, to: pa.Decimal128Type, data: st.DataObject
+) -> None:
+    limit = 10**known.precision - 1
+    numbers = st.integers(-limit, limit) | st.just(0) | st.just(limit)
+    given_numbers = data.draw(st.lists(numbers, max_size=3))
+    given_values = array_of_numbers(given_numbers, known)
+    wanted = [
+        with_scale(Scaled(each, known.scale), to.scale, to.precision) for each in given_numbers
+    ]
+    found = cast_decimals(given_values, to)
+    if None in wanted:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.equals(array_of_numbers(wanted, to))
+
+
+def test_a_decimal_that_128_bits_do_not_hold_with_more_digits_after_the_point() -> None:
+    value = Decimal("38267412501649937627561326922277530549")
+    assert cast_decimals(pa.array([value], pa.decimal128(38)), pa.decimal128(38, 1)) is None
 
 
 @pytest.mark.parametrize(
