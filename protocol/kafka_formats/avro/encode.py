@@ -30,7 +30,7 @@ from kafka_formats.avro.schema import (
     Union,
     kind_of,
 )
-from kafka_formats.avro.types import arrow_type, members_of
+from kafka_formats.avro.types import arrow_type, member_name, members_of
 from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
 from kafka_formats.payload.decimals import (
     NOT_A_DECIMAL,
@@ -339,9 +339,15 @@ _WIDE: Final = frozenset({"long", "double"})
 def _members(
     members: Sequence[Schema], schema: Union, values: pa.Array, path: str
 ) -> list[pa.Array]:
-    fits = pa.types.is_struct(values.type) and values.type.num_fields == len(members)
-    _refuse_unless(fits, schema, values, path)
-    columns: list[pa.Array] = values.flatten()
+    _refuse_unless(pa.types.is_struct(values.type), schema, values, path)
+    names = [member_name(number) for number in range(len(members))]
+    given_names = [field.name for field in values.type]
+    if sorted(given_names) != sorted(names):
+        raise SchemaError(
+            about(path, f"a union has the members {', '.join(names)}, not {', '.join(given_names)}")
+        )
+    by_name = fields_of(values)
+    columns = [by_name[name] for name in names]
     given = sum(is_valid(column).astype(int) for column in columns)
     if (np.asarray(given) > 1).any():
         raise PayloadError(path, "a union has several values")

@@ -113,6 +113,11 @@ def members_of(union: Union) -> list[Schema]:
     return branches if is_struct else []
 
 
+def member_name(number: int) -> str:
+    """The name of a type of a union in its struct."""
+    return f"member{number}"
+
+
 def _not_null(union: Union) -> list[Schema]:
     return [branch for branch in union.branches if kind_of(branch) != "null"]
 
@@ -125,7 +130,7 @@ def _widened(branches: list[Schema]) -> pa.DataType | None:
 def _union_type(union: Union) -> pa.DataType:
     if members := members_of(union):
         return pa.struct(
-            [pa.field(f"member{number}", arrow_type(each)) for number, each in enumerate(members)]
+            [pa.field(member_name(number), arrow_type(each)) for number, each in enumerate(members)]
         )
     branches = _not_null(union)
     if not branches:

@@ -147,6 +147,20 @@ def test_types_that_do_not_fit(schema: Json, values: Any, reason: str) -> None:
         encode(schema_of(schema), values)
 
 
+def test_members_of_a_union_are_found_by_name() -> None:
+    union = [{**RECORD, "name": "A"}, {**RECORD, "name": "B"}]
+    member = pa.struct({"a": pa.int32()})
+    columns = [pa.array([{"a": 7}], member), pa.nulls(1, member)]
+    for names, number in ((["member0", "member1"], 0), (["member1", "member0"], 1)):
+        values = pa.StructArray.from_arrays(columns, names)
+        (written,) = encode(schema_of(union), values).to_pylist()
+        assert written == varint(number) + varint(7)
+    for names in (["a", "b"], ["member0", "member2"], ["member0", "member0"]):
+        values = pa.StructArray.from_arrays(columns, names)
+        with pytest.raises(SchemaError, match="a union has the members member0, member1, not "):
+            encode(schema_of(union), values)
+
+
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 2}
 
 
