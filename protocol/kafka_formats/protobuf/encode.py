@@ -54,6 +54,10 @@ def _payload(plan: Struct, parsed: type[Message], row: dict[str, Any]) -> bytes:
 
 
 def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
+    for oneof, names in plan.oneofs.items():
+        given = [name for name in names if row[name] is not None]
+        if len(given) > 1:
+            raise PayloadError("", f"the oneof {oneof!r} has several values: {', '.join(given)}")
     for member in plan.members:
         value = row[member.name]
         if value is not None:
@@ -74,6 +78,8 @@ def _set(member: Member, message: Any, value: Any) -> None:
                 raise PayloadError("", f"the value of the key {key!r} is null")
             entry_key = to_key(member.keys, key)
             if isinstance(plan, _PARTS):
+                # Of equal keys the last one counts, and not what both have together.
+                entries[entry_key].Clear()
                 _fill_message(plan, entries[entry_key], each)
             else:
                 entries[entry_key] = _CONVERTERS[type(plan)](plan, each)

@@ -6,7 +6,7 @@ the field that does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -112,11 +112,13 @@ class Struct:
     Attributes:
         members: The wanted fields.
         required: The names and the attributes of all fields that no message lacks.
+        oneofs: The names of wanted fields of which a message has one at most, by their oneof.
     """
 
     type: pa.DataType
     members: tuple[Member, ...]
     required: Mapping[str, str]
+    oneofs: Mapping[str, Sequence[str]]
 
 
 Plan: TypeAlias = "Scalar | Unsigned | Enum | Time | Decimal | Struct"
@@ -183,7 +185,16 @@ def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> Struct:
     if not members:
         raise SchemaError(f"{named(path, 'the type')} has no fields: name one")
     required = {each.name: attribute_of(each) for each in message.fields if each.is_required}
-    return Struct(wanted, tuple(members), required)
+    return Struct(wanted, tuple(members), required, _oneofs(message, wanted))
+
+
+def _oneofs(message: Descriptor, wanted: pa.StructType) -> dict[str, list[str]]:
+    among = {each.name for each in wanted}
+    names = {
+        oneof.name: [field.name for field in oneof.fields if field.name in among]
+        for oneof in message.oneofs
+    }
+    return {oneof: fields for oneof, fields in names.items() if len(fields) > 1}
 
 
 def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:

@@ -93,6 +93,59 @@ def test_a_value_that_does_not_fit(
     assert reason in caught.value.reason
 
 
+ONEOFS = SchemaText(
+    'syntax = "proto3"; message A { oneof one { int32 a = 1; string b = 2; B c = 3; } '
+    "optional int32 d = 4; map<string, A> within = 5; } message B { int32 x = 1; int32 y = 2; }"
+)
+ONEOF = [("a", pa.int32()), ("b", pa.string()), ("c", pa.struct({"x": pa.int32()}))]
+
+
+@pytest.mark.parametrize(
+    ("row", "given"),
+    [
+        ({"a": 0, "b": ""}, "a, b"),
+        ({"b": "x", "c": {}}, "b, c"),
+        ({"a": 1, "b": "x", "c": {"x": 1}}, "a, b, c"),
+    ],
+)
+def test_several_values_of_a_oneof_are_refused(row: dict[str, Any], given: str) -> None:
+    reason = f"the oneof 'one' has several values: {given}"
+    with pytest.raises(PayloadError) as caught:
+        PROTOBUF.encoder(ONEOFS).encode(pa.array([row], pa.struct(ONEOF)))
+    assert caught.value.reason == reason
+    within = pa.struct({"within": pa.map_(pa.string(), pa.struct(ONEOF))})
+    with pytest.raises(PayloadError) as caught:
+        PROTOBUF.encoder(ONEOFS).encode(pa.array([{"within": [("k", row)]}], within))
+    assert (caught.value.field, caught.value.reason) == ("within", reason)
+
+
+def test_one_value_of_a_oneof_is_written() -> None:
+    to = pa.struct([*ONEOF, ("d", pa.int32())])
+    rows = [{"a": 0, "d": 4}, {"b": "", "d": None}, {"c": {}, "d": 0}, {"d": 1}]
+    payloads = PROTOBUF.encoder(ONEOFS).encode(pa.array(rows, to))
+    assert payloads.to_pylist() == [
+        b"\x08\x00\x20\x04",
+        b"\x12\x00",
+        b"\x1a\x00\x20\x00",
+        b"\x20\x01",
+    ]
+
+
+def test_the_last_of_equal_keys_is_written_whole() -> None:
+    text = (
+        'syntax = "proto3"; message A { map<string, B> m = 1; } '
+        "message B { int32 x = 1; repeated int32 y = 2; }"
+    )
+    value = pa.struct({"x": pa.int32(), "y": pa.list_(pa.int32())})
+    row = {"m": [("k", {"x": 1, "y": [1]}), ("k", {"x": None, "y": [2]})]}
+    schema = SchemaText(text)
+    payloads = PROTOBUF.encoder(schema).encode(
+        pa.array([row], pa.struct({"m": pa.map_(pa.string(), value)}))
+    )
+    found = message_class(schema, "A").FromString(payloads[0].as_py())
+    assert (found.m["k"].x, [*found.m["k"].y]) == (0, [2])
+
+
 def test_names_places_and_what_is_not_derived() -> None:
     text = 'syntax = "proto3"; package p; message A { message B { int32 x = 1; } } message C {}'
     assert PROTOBUF.name_of(SchemaText(text)) == "p.A"
