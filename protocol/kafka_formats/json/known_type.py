@@ -82,6 +82,7 @@ _KINDS: Final[tuple[tuple[Callable[[pa.DataType], bool], frozenset[str]], ...]] 
     (pa.types.is_boolean, frozenset({"boolean"})),
     (pa.types.is_signed_integer, frozenset({"integer"})),
     (pa.types.is_floating, _NUMBER),
+    (lambda each: pa.types.is_decimal(each) and each.scale == 0, frozenset({"integer"})),
     (pa.types.is_decimal, _NUMBER),
     (pa.types.is_string, _STRING),
     (pa.types.is_binary, _STRING),

@@ -72,12 +72,14 @@ class _Rules(NamedTuple):
 
     Attributes:
         fits: Whether a type fits a part of any shape; the shape is None if it is not supported.
+        open_to: Whether kinds of values fit those that the schema leaves open.
         field: Checks a field, by its path.
         text: Checks a type, with a path, where the schema leaves the type open.
         leaf: Checks a type, with a path, for values without parts of another type.
     """
 
     fits: Callable[[pa.DataType, Shape[Any] | None], bool]
+    open_to: Callable[[frozenset[str], frozenset[str]], bool]
     field: Callable[[pa.Field, str], None]
     text: Callable[[pa.DataType, str], None]
     leaf: Callable[[pa.DataType, pa.DataType, str], None]
@@ -115,7 +117,7 @@ class _Check(NamedTuple):
         self.part(part, given.type, path)
 
     def _text(self, kinds: frozenset[str], given: pa.DataType, path: str) -> None:
-        if not kinds & kinds_of(given):
+        if not self.rules.open_to(kinds_of(given), kinds):
             listed = ", ".join(sorted(kinds))
             raise SchemaError(f"{named(path)} has values of the kinds {listed}, and not {given}")
         self.rules.text(given, path)
@@ -145,10 +147,28 @@ def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
     raise SchemaError(f"{named(path)} has the type {known} in the schema, and {written} here")
 
 
-def _holds_number(known: pa.DataType, written: pa.DataType) -> bool:
+def _holds_integer(known: pa.DataType, written: pa.DataType) -> bool:
     if pa.types.is_signed_integer(known):
         return bool(known.bit_width >= written.bit_width)
-    return bool(pa.types.is_floating(known) or pa.types.is_decimal(known))
+    return _holds_digits(known, len(str(2 ** (written.bit_width - 1))), 0)
+
+
+def _holds_float(known: pa.DataType, written: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(known) and known.bit_width >= written.bit_width)
+
+
+def _holds_decimal(known: pa.DataType, written: pa.Decimal128Type) -> bool:
+    return _holds_digits(known, written.precision - written.scale, written.scale)
+
+
+def _holds_digits(known: pa.DataType, before: int, after: int) -> bool:
+    """Whether a type has as many digits before the point and after it.
+
+    A decimal does not lose any. In a `number`, which is a double here, JSON has all of them.
+    """
+    if not pa.types.is_decimal(known):
+        return bool(pa.types.is_floating(known))
+    return bool(known.precision - known.scale >= before and known.scale >= after)
 
 
 # The types that are a string in JSON.
@@ -156,24 +176,24 @@ _TEXTS: Final = (pa.types.is_date32, pa.types.is_timestamp, pa.types.is_binary)
 _WRITTEN: Final[
     tuple[tuple[Callable[..., bool], Callable[[pa.DataType, pa.DataType], bool]], ...]
 ] = (
-    (pa.types.is_signed_integer, _holds_number),
-    (pa.types.is_floating, lambda known, _: pa.types.is_floating(known)),
-    (
-        pa.types.is_decimal,
-        lambda known, _: pa.types.is_floating(known) or pa.types.is_decimal(known),
-    ),
+    (pa.types.is_signed_integer, _holds_integer),
+    (pa.types.is_floating, _holds_float),
+    (pa.types.is_decimal, _holds_decimal),
     *((matches, lambda known, _: pa.types.is_string(known)) for matches in _TEXTS),
 )
 
 # JSON can lack any field; a written document may well have all of them.
 _READ: Final = _Rules(
     fits=_fits_read,
+    # Values of other kinds are broken payloads.
+    open_to=lambda wanted, kinds: bool(wanted & kinds),
     field=lambda wanted, path: refuse_not_null(path, nullable=wanted.nullable),
     text=_check_text_read,
     leaf=check_type,
 )
 _WRITE: Final = _Rules(
     fits=lambda written, _shape: bool(pa.types.is_null(written)),
+    open_to=lambda written, kinds: bool(written) and written <= kinds,
     field=lambda _written, _path: None,
     text=lambda _written, _path: None,
     leaf=_check_written,

@@ -235,6 +235,30 @@ def test_what_the_schema_leaves_open_is_written_as_any_type_that_fits() -> None:
         check_written(schema, parse_ddl("some string"))
 
 
+@pytest.mark.parametrize(
+    ("kinds", "fits", "refused"),
+    [
+        (["boolean", "integer"], "boolean bigint decimal(5,0)", "double decimal(5,1) string"),
+        (["boolean", "number"], "boolean bigint double decimal(5,1)", "string date"),
+        (["string", "integer"], "string date binary int", "float array<int> boolean"),
+    ],
+)
+def test_what_is_written_has_only_kinds_of_the_schema(
+    kinds: list[str], fits: str, refused: str
+) -> None:
+    schema = text_of({"properties": {"a": {"type": kinds}}})
+    for each in fits.split():
+        check_written(schema, parse_ddl(f"a {each}"))
+    for each in refused.split():
+        with pytest.raises(SchemaError, match="'a' has values of the kinds"):
+            check_written(schema, parse_ddl(f"a {each}"))
+    # A read finds out for each payload.
+    check_part(schema, parse_ddl("a bigint"))
+    check_part(schema, parse_ddl("a string"))
+    if "integer" in kinds:
+        check_part(schema, parse_ddl("a double"))
+
+
 def test_columns_of_nulls_are_read_as_they_were_written() -> None:
     written = pa.struct([("n", pa.null()), ("l", pa.list_(pa.null())), ("s", pa.struct([]))])
     schema = SchemaText(derive_schema(written))

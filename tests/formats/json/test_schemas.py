@@ -147,6 +147,27 @@ def test_a_part_and_a_written_type_are_checked() -> None:
         check_written(schema, parse_ddl("a string"))
 
 
+@pytest.mark.parametrize(
+    ("known", "fits", "refused"),
+    [
+        ("decimal(10,2)", "decimal(10,2) decimal(9,1) decimal(8,0) smallint", "decimal(10,3) int"),
+        ("decimal(38,2)", "decimal(38,2) bigint", "decimal(38,1) decimal(38,3) double"),
+        ("bigint", "tinyint bigint", "decimal(5,0) float"),
+        ("float", "float int decimal(38,10)", "double"),
+        ("double", "float double bigint decimal(38,10)", "string"),
+    ],
+)
+def test_a_narrower_number_is_written_and_a_wider_one_is_not(
+    known: str, fits: str, refused: str
+) -> None:
+    schema = SchemaText(f"a {known}")
+    for each in fits.split():
+        check_written(schema, parse_ddl(f"a {each}"))
+    for each in refused.split():
+        with pytest.raises(SchemaError, match=r"the field 'a' has the type .* in the schema"):
+            check_written(schema, parse_ddl(f"a {each}"))
+
+
 def test_a_derived_schema_fits_its_column() -> None:
     written = parse_ddl(
         "a tinyint, b decimal(9,2), c binary, d date, e timestamp, f map<string,array<float>>, "
