@@ -33,6 +33,7 @@ from kafka_formats.avro.schema import (
 from kafka_formats.avro.types import arrow_type, member_name, members_of
 from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
 from kafka_formats.payload.decimals import (
+    MAX_BYTES,
     NOT_A_DECIMAL,
     cast_decimals,
     does_not_fit,
@@ -193,6 +194,9 @@ def _wide_decimals(
 ) -> pa.BinaryArray:
     """Big-endian numbers of decimals or of their texts, one by one; binary as it is."""
     if pa.types.is_binary(values.type):
+        sizes = lengths(values)
+        if ((sizes == 0) | (sizes > MAX_BYTES)).any():
+            raise PayloadError(path, NOT_A_DECIMAL)
         return values
     rows = []
     for each in values.to_pylist():
@@ -328,8 +332,10 @@ def _union(schema: Union, values: pa.Array, path: str) -> pa.BinaryArray:
 
 
 def _single(schema: Union) -> list[Schema]:
-    """The widest of the types that are shown as one."""
+    """The widest of the types that are shown as one; null if there is no other."""
     plain = [branch for branch in schema.branches if kind_of(branch) != "null"]
+    if not plain:
+        return [*schema.branches]
     return plain if len(plain) < 2 else [max(plain, key=lambda each: kind_of(each) in _WIDE)]
 
 

@@ -103,6 +103,9 @@ def scaled_of(value: decimal.Decimal | str) -> Scaled | None:
 
     The scale is that of the value, and negative for `1E+2`.
     """
+    # Python skips underscores: `1_0` is a typing error elsewhere, and not ten.
+    if isinstance(value, str) and "_" in value:
+        return None
     try:
         number = decimal.Decimal(value)
     except decimal.InvalidOperation:

@@ -80,6 +80,22 @@ def test_a_decimal_wider_than_arrows_is_written_from_its_text(size: int | None) 
         assert [len(each) for each in written.to_pylist()] == [3, 2, 28, 2, 3, 3]
 
 
+def test_bytes_that_are_no_decimal_are_not_written_as_one() -> None:
+    wide = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
+    for raw in (b"", b"\x01" * 5_000):
+        with pytest.raises(PayloadError, match="a value is not a decimal of up to 10000 digits"):
+            encode(schema_of(wide), pa.array([b"\x01", raw]))
+
+
+def test_a_union_of_null_alone() -> None:
+    record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null"]}]}
+    schema = schema_of(record)
+    values = pa.array([{"a": None}, {"a": None}], pa.struct({"a": pa.null()}))
+    written = encode(schema, values)
+    assert written.to_pylist() == [b"\x00", b"\x00"]
+    assert decode(written, resolve(schema, schema)).values.equals(values)
+
+
 @pytest.mark.parametrize(
     ("texts", "reason"),
     [
@@ -139,6 +155,7 @@ MEMBERS = pa.struct({"member0": pa.int32(), "member1": pa.string()})
         (RECORD, pa.array([{"b": 1}]), "the schema has no field 'b'"),
         (RECORD, pa.array([{}], pa.struct([])), "the column has no field 'a'"),
         (WIDE, pa.array([1], pa.int32()), "int32 cannot be written as union"),
+        (["null"], pa.array([None], pa.int32()), "int32 cannot be written as null"),
         ({"type": "int", "logicalType": "date"}, pa.array([1], pa.int32()), "int32 cannot"),
     ],
 )

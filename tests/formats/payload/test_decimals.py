@@ -150,7 +150,20 @@ def test_bytes_that_are_no_number(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "twelve", "NaN", "sNaN", "Infinity", "-inf", "1E10001", "1E-10001", "1E999999999"]
+    "text",
+    [
+        "",
+        "twelve",
+        "NaN",
+        "sNaN",
+        "Infinity",
+        "-inf",
+        "1E10001",
+        "1E-10001",
+        "1E999999999",
+        "1_0",
+        "1.0_1",
+    ],
 )
 def test_texts_that_are_no_decimal(text: str) -> None:
     assert scaled_of(text) is None
