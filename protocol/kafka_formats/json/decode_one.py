@@ -202,20 +202,40 @@ def _integer(data_type: pa.DataType) -> Convert:
     return convert
 
 
-def _double(_data_type: pa.DataType) -> Convert:
+def _double(data_type: pa.DataType) -> Convert:
+    held = _with_odd_end if pa.types.is_float32(data_type) else _as_it_is
+
     def convert(value: Any) -> Any:
         if isinstance(value, NumberText):
-            return float(value)
+            return held(float(value), value)
         if isinstance(value, str) and value in _NOT_FINITE:
             return float(_NOT_FINITE[value])
         if not isinstance(value, int) or isinstance(value, bool):
             raise _misfit(value, "a number")
         try:
-            return float(value)
+            return held(float(value), value)
         except OverflowError:
             return float("inf") if value > 0 else float("-inf")
 
     return convert
+
+
+def _as_it_is(number: float, _exact: str | int) -> float:
+    return number
+
+
+def _with_odd_end(number: float, exact: str | int) -> float:
+    """The double whose nearest float is also that of the exact number.
+
+    A double that was rounded to the middle of two floats would be rounded again, to the wrong one.
+    So one that is not exact ends with a bit that is set, as the middles do not.
+    """
+    if not number or not math.isfinite(number):
+        return number
+    difference = Decimal(exact).compare(Decimal(number))
+    if not difference or np.float64(number).view(np.int64) & 1:
+        return number
+    return math.nextafter(number, math.inf if difference > 0 else -math.inf)
 
 
 def _exact_double(data_type: pa.DataType) -> Convert:

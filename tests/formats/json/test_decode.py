@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,53 @@ def test_values_and_verdicts_are_those_of_each_by_itself(given: list[bytes], ski
             assert READER.explain(payload).reason
         else:
             assert repr(found.values[row].as_py()) == repr(alone.values[0].as_py())
+
+
+@given(
+    bits=st.integers(1, 0x7F7FFFFE),
+    is_middle=st.booleans(),
+    ends=st.sampled_from(["", "0" * 30 + "1"]),
+    sign=st.sampled_from(["", "-"]),
+)
+def test_a_float_is_the_nearest_one_however_many_are_read(
+    bits: int, is_middle: bool, ends: str, sign: str
+) -> None:
+    low, high = (Fraction(float(each)) for each in np.array([bits, bits + 1], "u4").view("f4"))
+    at = (low + high) / 2 if is_middle else low
+    # All digits of it, and perhaps more: a little more than the middle.
+    places = (at.denominator - 1).bit_length()
+    digits = str(at.numerator * 5**places) + ends
+    text = f"{sign}{digits}e-{places + len(ends)}"
+    exact = abs(Fraction(text))
+    if exact - low == high - exact:
+        wanted = low if bits % 2 == 0 else high
+    else:
+        wanted = low if exact - low < high - exact else high
+    payload = b'{"f":%s}' % text.encode()
+    reader = decoder_for(parse_ddl("f float"))
+    for count in (1, 20):
+        found = reader.decode(pa.array([payload] * count), 0).values.field("f").to_pylist()
+        assert [abs(Fraction(each)) for each in found] == [wanted] * count
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    # As `Float.parseFloat`: through a double they are other floats.
+    [
+        ("7.038531e-26", 7.038530691851209e-26),
+        ("1.00000017881393432617187499", 1.0000001192092896),
+        (str(2**60 + 2**36 + 1), float(2**60 + 2**37)),
+        (str(2**60 + 2**36), float(2**60)),
+        ("1e-400", 0.0),
+        ("3.4028235677973367e38", float("inf")),
+        ("3.4028235677973366e38", 3.4028234663852886e38),
+    ],
+)
+def test_a_float_is_rounded_once(text: str, value: float) -> None:
+    within = f'{{"f":{text},"m":{{"k":{text}}}}}'.encode()
+    reader = decoder_for(parse_ddl("f float, m map<string,float>"))
+    (row,) = reader.decode(pa.array([within]), 0).values.to_pylist()
+    assert row == {"f": value, "m": [("k", value)]}
 
 
 def test_fault_61_one_broken_payload_spoils_no_other() -> None:
