@@ -29,6 +29,8 @@ PLACE: Final = "_pykafka_place"
 """A column of the MERGE's source: where a change is in Kafka, as errors show it."""
 LOST: Final = "_pykafka_lost"
 """A column of the MERGE's source: columns that are unknown, because the row was deleted before."""
+LOST_AT: Final = "_pykafka_lost_at"
+"""A column of the MERGE's source: SEQUENCE, PLACE, and AT if there is one, of that delete."""
 POSITION: Final = ("topic", "partition", "offset")
 """The columns of a record's position."""
 TOPIC_ID: Final = "topicId"
@@ -178,7 +180,7 @@ def table_columns(
 
 
 def _refuse_own_columns(arguments: Arguments, names: Iterable[str]) -> None:
-    own = {*arguments.own_columns, UNAVAILABLE, PLACE, LOST}
+    own = {*arguments.own_columns, UNAVAILABLE, PLACE, LOST, LOST_AT}
     clash = [each for each in names if each.lower() in own]
     if clash:
         raise KafkaConfigError(

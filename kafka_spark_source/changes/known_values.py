@@ -10,6 +10,7 @@ from pyspark.sql.window import Window
 from kafka_spark_source.changes.arguments import (
     AT,
     LOST,
+    LOST_AT,
     PLACE,
     SEQUENCE,
     TOMBSTONE,
@@ -40,7 +41,8 @@ def with_known_values(
     """Values that the database did not send, from the change of the key before, if it has them.
 
     UNAVAILABLE then names the values that no change has; it is null if all are known. LOST names
-    those of them that were deleted with the row: a deleted row has no values to keep.
+    those of them that were deleted with the row, by the delete LOST_AT: a deleted row has no values
+    to keep. A row of the target that is newer than the delete has them.
     """
     keys, others = _parted(arguments, columns)
     upto = _of_key(arguments, keys).rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -53,7 +55,14 @@ def with_known_values(
         unknown.append(F.when(holder.isNull() | is_lost, F.lit(each)))
     values = [F.col(_holder(number))["value"].alias(each) for number, each in enumerate(others)]
     kept = [quoted_column(each) for each in changes.columns if each not in {*others, UNAVAILABLE}]
-    return held.select(*kept, *values, _names(unknown).alias(UNAVAILABLE), _names(lost).alias(LOST))
+    own = [SEQUENCE, *([AT] if arguments.sequence_by else []), PLACE]
+    delete = F.when(F.col(TOMBSTONE), F.struct(*own))
+    return held.select(
+        *(*kept, *values),
+        _names(unknown).alias(UNAVAILABLE),
+        _names(lost).alias(LOST),
+        F.last(delete, ignorenulls=True).over(upto).alias(LOST_AT),
+    )
 
 
 def with_values_of_old_keys(

@@ -15,6 +15,7 @@ from kafka_spark_source.changes.arguments import (
     AT,
     CURRENT,
     LOST,
+    LOST_AT,
     PLACE,
     SEQUENCE,
     TOMBSTONE,
@@ -25,7 +26,6 @@ from kafka_spark_source.changes.order import (
     POSITION_TYPE,
     Change,
     TextPart,
-    in_one_partition,
     is_newer,
     is_newer_by_values,
     of_row,
@@ -146,20 +146,25 @@ def _head(merge: Merge) -> str:
 
 def _newer(merge: Merge) -> str:
     """Whether the change is newer than the row; a row without a sequence came another way."""
-    ours, theirs = _changes(merge)
-    if merge.by_position:
-        return is_newer(ours, theirs, merge.topic_ids, _differs(merge))
-    return is_newer_by_values(ours, theirs, merge.texts, _differs(merge))
+    return _newer_than_row(merge, SOURCE, _differs(merge))
 
 
-def _changes(merge: Merge) -> tuple[Change, Change]:
-    """The change of the source, and that of the row."""
+def _newer_than_row(merge: Merge, within: str, differs: str) -> str:
+    """Whether a change is newer than the row; `within` has its columns."""
     at = SEQUENCE if merge.by_position else AT
-    row = of_row(_of_target(SEQUENCE), _of_target(at))
-    if not merge.by_position and not merge.with_position:
-        nowhere = f"CAST(NULL AS {POSITION_TYPE})"
-        row = Change(_of_target(SEQUENCE), nowhere, "'a row without a position'")
-    return Change(_of_source(SEQUENCE), _of_source(at), _of_source(PLACE)), row
+    names = [quoted(each) for each in (SEQUENCE, at, PLACE)]
+    ours = Change(*(f"{within}.{each}" for each in names))
+    theirs = _change_of_row(merge, at)
+    if merge.by_position:
+        return is_newer(ours, theirs, merge.topic_ids, differs)
+    return is_newer_by_values(ours, theirs, merge.texts, differs)
+
+
+def _change_of_row(merge: Merge, at: str) -> Change:
+    if merge.by_position or merge.with_position:
+        return of_row(_of_target(SEQUENCE), _of_target(at))
+    nowhere = f"CAST(NULL AS {POSITION_TYPE})"
+    return Change(_of_target(SEQUENCE), nowhere, "'a row without a position'")
 
 
 def _differs(merge: Merge) -> str:
@@ -181,11 +186,8 @@ def _kept_or_sent(merge: Merge, column: str) -> str:
     """The value of an update: that of the row, where the database did not send one."""
     if not merge.with_unavailable:
         return _of_source(column)
-    ours, theirs = (each.position for each in _changes(merge))
-    is_same = f"{in_one_partition(ours, theirs)} AND {ours}.offset = {theirs}.offset"
-    is_gone = (
-        f"array_contains({_of_source(LOST)}, {text(column)}) AND NOT coalesce({is_same}, false)"
-    )
+    is_lost = f"array_contains({_of_source(LOST)}, {text(column)})"
+    is_gone = f"{is_lost} AND coalesce({_newer_than_row(merge, _of_source(LOST_AT), 'true')}, true)"
     if merge.with_tombstones:
         is_gone = f"{is_gone} OR {_of_target(TOMBSTONE)}"
     kept = f"CASE WHEN {is_gone} THEN {_unknown(column)} ELSE {_of_target(column)} END"

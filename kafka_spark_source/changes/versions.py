@@ -16,6 +16,7 @@ from kafka_spark_source.changes.arguments import (
     AT,
     CURRENT,
     LOST,
+    LOST_AT,
     PLACE,
     POSITION,
     SEQUENCE,
@@ -220,7 +221,7 @@ def _complete(versions: DataFrame, keys: Sequence[str], columns: Sequence[str]) 
         for each in columns
         if each not in keys
     }
-    return versions.withColumns(values).drop(UNAVAILABLE, LOST)
+    return versions.withColumns(values).drop(UNAVAILABLE, LOST, LOST_AT)
 
 
 def _held(number: int) -> str:

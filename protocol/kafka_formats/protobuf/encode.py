@@ -78,7 +78,7 @@ def _set(member: Member, message: Any, value: Any) -> None:
                 raise PayloadError("", f"the value of the key {key!r} is null")
             entry_key = to_key(member.keys, key)
             if isinstance(plan, _PARTS):
-                # Of equal keys the last one counts, and not what both have together.
+                # The last one of equal keys counts, and not what both have together.
                 entries[entry_key].Clear()
                 _fill_message(plan, entries[entry_key], each)
             else:

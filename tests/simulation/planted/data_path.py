@@ -277,5 +277,7 @@ DATA_PATH: Final = (
         "        if asks_for(Refresh.METADATA, error):\n            self.forget(topic)\n",
         "        return\n",
         likely.has_new_leaders,
+        missed="metadata is renewed in five minutes anyway, and a run has ten: "
+        "`test_fault_16_a_new_leader_is_found`",
     ),
 )
