@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import confluent_kafka
@@ -181,8 +182,8 @@ class Addressed:
                         addressed._tell()
                 super().produce(topic, *args, **kwargs)
 
-        for module in _modules_with(confluent_kafka.Producer):
-            patches.setattr(module, "Producer", Counting)
+        for module, name in _names_of(confluent_kafka.Producer):
+            patches.setattr(module, name, Counting)
         self._blinding(patches, Producer, lambda _arguments: True)
         self._blinding(patches, subprocess.Popen, _may_write)
 
@@ -216,15 +217,16 @@ def _is_job(words: list[str]) -> bool:
     return any(each.startswith(_JOBS) for each in words)
 
 
-def _modules_with(kind: type[Any]) -> list[Any]:
-    """The modules that import the class by its name, and its own."""
+def _names_of(kind: type[Any]) -> list[tuple[ModuleType, str]]:
+    """The modules that have the class, its own and tests that import it, and its name there."""
     import sys  # noqa: PLC0415
 
     return [
-        module
-        for name, module in [*sys.modules.items()]
-        if name.startswith(("tests.", "confluent_kafka"))
-        and getattr(module, "Producer", None) is kind
+        (module, name)
+        for full_name, module in [*sys.modules.items()]
+        if full_name.startswith(("tests.", "confluent_kafka"))
+        for name, value in [*vars(module).items()]
+        if value is kind
     ]
 
 
