@@ -64,7 +64,6 @@ def new_topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> NewTopic:
     return lambda: Topic(kafka_cluster.bootstrap_servers, make_topic(1))
 
 
-@pytest.mark.core
 def test_the_statements_of_the_page(
     session: SparkSession, new_topic: NewTopic, tmp_path: Path
 ) -> None:
