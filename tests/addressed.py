@@ -59,6 +59,24 @@ def all_addressed(servers: str) -> Iterator[Addressed]:
     assert not misdirected, f"records that nobody addressed to the topics: {misdirected}"
 
 
+def judges_tests_with(cluster: str) -> Any:
+    """An autouse fixture for tests with Spark and brokers: their sources get no more records.
+
+    Args:
+        cluster: The name of the fixture of the brokers, a `KafkaCluster`.
+    """
+
+    @pytest.fixture(autouse=True)
+    def rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
+        if not {"spark", cluster} <= {*request.fixturenames}:
+            yield
+            return
+        with all_addressed(request.getfixturevalue(cluster).bootstrap_servers):
+            yield
+
+    return rows_go_where_they_are_addressed
+
+
 def note_names() -> None:
     """In a job: write down what the writes of this process name, for the test that started it."""
     folder = os.environ.get(_FOLDER)

@@ -13,8 +13,7 @@ from typing import Final
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_spark_source.testing import KafkaCluster
-from tests.addressed import all_addressed
+from tests.addressed import judges_tests_with
 from tests.change_data.lake import FORMATS, is_newest_with, lake_session
 from tests.change_data.tables import Lake, MakeTarget, Target
 
@@ -45,15 +44,7 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
     yield from lake_session(warehouse)
 
 
-@pytest.fixture(autouse=True)
-def _rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """At the end of each test with Spark and a broker its sources have no more records."""
-    if not {"spark", "kafka_cluster"} <= {*request.fixturenames}:
-        yield
-        return
-    kafka: KafkaCluster = request.getfixturevalue("kafka_cluster")
-    with all_addressed(kafka.bootstrap_servers):
-        yield
+_rows_go_where_they_are_addressed = judges_tests_with("kafka_cluster")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

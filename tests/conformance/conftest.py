@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.addressed import all_addressed
+from tests.addressed import judges_tests_with
 from tests.conformance.sides import Sides
 from tests.conformance.sinks import Sinks
 from tests.conformance.streams import LiveTopics, Streams
@@ -29,15 +29,7 @@ def kafka(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
     return kafka_cluster_factory(config={"log.cleaner.backoff.ms": "100"})
 
 
-@pytest.fixture(autouse=True)
-def _rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """At the end of each test with both connectors its sources have no more records."""
-    if not {"spark", "kafka"} <= {*request.fixturenames}:
-        yield
-        return
-    kafka: KafkaCluster = request.getfixturevalue("kafka")
-    with all_addressed(kafka.bootstrap_servers):
-        yield
+_rows_go_where_they_are_addressed = judges_tests_with("kafka")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.addressed import all_addressed
+from tests.addressed import judges_tests_with
 from tests.integration.clients import connect, soon
 from tests.secret_check import guard
 
@@ -50,15 +50,7 @@ def run_stream(writer: DataStreamWriter) -> None:
         query.stop()
 
 
-@pytest.fixture(autouse=True)
-def _rows_go_where_they_are_addressed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """At the end of each test with Spark and the shared broker its sources have no more records."""
-    if not {"spark", "kafka_cluster"} <= {*request.fixturenames}:
-        yield
-        return
-    kafka: KafkaCluster = request.getfixturevalue("kafka_cluster")
-    with all_addressed(kafka.bootstrap_servers):
-        yield
+_rows_go_where_they_are_addressed = judges_tests_with("kafka_cluster")
 
 
 @pytest.fixture(scope="module")
