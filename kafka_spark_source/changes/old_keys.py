@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+OP: Final = "op"
+"""The column of the envelope with the operation of a change."""
 UNTOLD: Final = "_pykafka_untold"
 """Whether the update may change the key, and nothing tells the key before."""
 HAS_OTHER: Final = "_pykafka_has_other"
@@ -26,7 +28,6 @@ HAS_OTHER: Final = "_pykafka_has_other"
 IS_BEFORE: Final = "_pykafka_is_before"
 """Whether the change deletes the row of the key before."""
 
-_OP: Final = "op"
 _KEY: Final = "key"
 _UPDATE: Final = "u"
 
@@ -68,7 +69,7 @@ def with_old_keys(
         keys: The columns of the key.
         deleted: Whether a row is a delete.
     """
-    op = arguments.prefix + _OP
+    op = arguments.prefix + OP
     is_update = quoted_column(op) == _UPDATE if op in rows.columns else F.lit(False)
     before = before_of(rows, arguments)
     if before is None:

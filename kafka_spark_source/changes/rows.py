@@ -29,6 +29,7 @@ from kafka_spark_source.changes.expressions import fields_of, quoted_column
 from kafka_spark_source.changes.old_keys import (
     HAS_OTHER,
     IS_BEFORE,
+    OP,
     UNTOLD,
     before_of,
     key_of,
@@ -51,7 +52,6 @@ The delete of a row's old key and the insert with its new one have the same.
 """
 
 OPERATIONS: Final = ("c", "u", "r", "d")
-_OP: Final = "op"
 _DELETE: Final = "d"
 _CREATE: Final = "c"
 # The time of a change, where rows have one: in the database, of Debezium, of the record.
@@ -126,7 +126,7 @@ def text_parts(sequence: T.DataType) -> list[TextPart]:
 def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
     if arguments.delete is not None:
         return arguments.delete
-    op = arguments.prefix + _OP
+    op = arguments.prefix + OP
     if op not in rows.columns:
         raise ChangeError(
             f"the rows have no column {op}, which marks deletes: read the topic with the option "
@@ -139,7 +139,7 @@ def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
 
 def _unavailable(rows: DataFrame, arguments: Arguments) -> list[Column]:
     """The columns that the database did not send, and how a change of the key is found."""
-    op = arguments.prefix + _OP
+    op = arguments.prefix + OP
     created = F.col(quoted(op)) == _CREATE if op in rows.columns else F.lit(False)
     created |= F.col(HAS_OTHER)
     fields = fields_of(rows, f"{arguments.prefix}source")
