@@ -16,6 +16,14 @@ from pyspark.sql import SparkSession
 # The second one is what PySpark does not translate, as when a Python process dies under a `load`.
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
 
+INTERPRETED: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""Settings for long plans of few rows: to compile them takes longer than to interpret them."""
+
 _PATIENCE_S: Final = "120"
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -40,12 +43,11 @@ FORBIDDEN_IN_PAGES = tuple(form for form in FORBIDDEN if form != WHAT)
 EXCEPTIONS = ("Option '{}.framing' is {}, which is for reads",)  # one of its values is called none
 
 
-def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+def texts_of(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """The strings of a module but its docstrings, with the line; {} for a value."""
-    tree = ast.parse(path.read_text())
     # Docstrings, and the parts of f-strings.
-    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    skipped = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             skipped.update(map(id, node.values))
             yield node.lineno, "".join(map(_shown, node.values))
@@ -53,17 +55,16 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, _shown(node)
 
 
-def prose_of(path: Path) -> Iterator[tuple[int, str]]:
+def prose_of(module: str, nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """The docstrings and comments of a module, with the line; whole, in one line each."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield node.lineno, " ".join(str(node.value.value).split())
-    with path.open("rb") as file:
-        comments = {
-            token.start[0]: (token.string.lstrip("#: "), token.line.lstrip().startswith("#"))
-            for token in tokenize.tokenize(file.readline)
-            if token.type == tokenize.COMMENT
-        }
+    comments = {
+        token.start[0]: (token.string.lstrip("#: "), token.line.lstrip().startswith("#"))
+        for token in tokenize.generate_tokens(io.StringIO(module).readline)
+        if token.type == tokenize.COMMENT
+    }
     for line, (text, is_alone) in comments.items():
         if is_alone and comments.get(line - 1, ("", False))[1]:
             continue
@@ -85,21 +86,24 @@ def _shown(part: ast.expr) -> str:
     return str(part.value) if isinstance(part, ast.Constant) else "{}"
 
 
-TEXTS = [
-    (f"{path.relative_to(ROOT)}:{line}", text)
-    for package in PACKAGES
-    for path in sorted(package.rglob("*.py"))
-    for line, text in texts_of(path)
-    if " " in text
-]
+class Written(NamedTuple):
+    """Where something stands, and its words."""
+
+    place: str
+    text: str
 
 
-PROSE = [
-    (f"{path.relative_to(ROOT)}:{line}", text)
-    for folder in PACKAGES
-    for path in sorted(folder.rglob("*.py"))
-    for line, text in prose_of(path)
-]
+@cache
+def texts_and_prose() -> tuple[list[Written], list[Written]]:
+    """What the packages say to users, and to readers of the code."""
+    texts, prose = [], []
+    for path in (path for package in PACKAGES for path in sorted(package.rglob("*.py"))):
+        module = path.read_text("utf-8")
+        nodes = [*ast.walk(ast.parse(module))]
+        name = path.relative_to(ROOT)
+        texts += [Written(f"{name}:{line}", text) for line, text in texts_of(nodes) if " " in text]
+        prose += [Written(f"{name}:{line}", text) for line, text in prose_of(module, nodes)]
+    return texts, prose
 
 
 PAGES = [
@@ -111,17 +115,18 @@ PAGES = [
 
 
 def test_texts_are_found() -> None:
-    assert len(TEXTS) > 1_000
-    assert len(PROSE) > 1_000
+    texts, prose = texts_and_prose()
+    assert len(texts) > 1_000
+    assert len(prose) > 1_000
     for each in EXCEPTIONS:
-        assert any(text.startswith(each) for _, text in TEXTS), f"no text begins with {each!r}"
+        assert any(text.startswith(each) for _, text in texts), f"no text begins with {each!r}"
 
 
 @pytest.mark.parametrize("form", FORBIDDEN)
 def test_no_text_has_a_form_that_is_hard_to_read(form: str) -> None:
     refused = [
         f"{place}: {text[:200]}"
-        for place, text in TEXTS
+        for place, text in texts_and_prose()[0]
         if re.search(form, text) and not text.startswith(EXCEPTIONS)
     ]
     assert refused == [], FORBIDDEN[form]
@@ -129,7 +134,8 @@ def test_no_text_has_a_form_that_is_hard_to_read(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORBIDDEN_IN_PROSE)
 def test_no_docstring_and_no_comment_has_such_a_form(form: str) -> None:
-    refused = [f"{place}: {text[:200]}" for place, text in PROSE if re.search(form, text)]
+    prose = texts_and_prose()[1]
+    refused = [f"{place}: {text[:200]}" for place, text in prose if re.search(form, text)]
     assert refused == [], FORBIDDEN[form]
 
 
@@ -150,13 +156,12 @@ def test_pages_are_read_in_paragraphs_items_and_cells() -> None:
     assert texts == ["Of", "All `` a b.", "of c", "of d", "e", "f"]
 
 
-def test_docstrings_and_comments_are_read_whole(tmp_path: Path) -> None:
-    module = tmp_path / "module.py"
-    module.write_text(
+def test_docstrings_and_comments_are_read_whole() -> None:
+    module = (
         '"""The limits.\n\nArgs:\n    size: Of all\n        rows.\n"""\n'
         "# A short one is\n# no reason.\nA = 1  # of a process\nB = '# no comment'\n"
     )
-    assert [*prose_of(module)] == [
+    assert [*prose_of(module, [*ast.walk(ast.parse(module))])] == [
         (1, "The limits. Args: size: Of all rows."),
         (7, "A short one is no reason."),
         (9, "of a process"),

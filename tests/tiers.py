@@ -25,3 +25,17 @@ def first_are_core(cases: Iterable[Any], count: int = 1) -> list[Any]:
         )
         for number, case in enumerate(cases)
     ]
+
+
+def first_are_quick(cases: Iterable[Any], count: int = 1) -> list[Any]:
+    """Parameters of which only the first `count` run in `make test`, and all in `make test-all`.
+
+    A case is one value or one tuple of values.
+    """
+    return [
+        pytest.param(
+            *(case if type(case) is tuple else (case,)),
+            marks=() if number < count else pytest.mark.slow,
+        )
+        for number, case in enumerate(cases)
+    ]

@@ -27,7 +27,7 @@ from tests.change_data.workload import ADDED, TABLES, Connection, Workload
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "change_data.py"
 _STARTED: Final = "the stream has started"
 _START_SECONDS: Final = 180
-_CATCH_UP_SECONDS: Final = 180
+_CATCH_UP_SECONDS: Final = 600
 _PAUSE_SECONDS: Final = 0.005
 
 Report = Callable[[str], None]

@@ -333,6 +333,7 @@ def test_a_column_that_would_lose_values_is_refused(new_target: MakeTarget, colu
     assert target.rows("id", where="true") == []
 
 
+@pytest.mark.slow
 @pytest.mark.core
 def test_all_types_of_debezium_are_added(new_target: MakeTarget) -> None:
     target = new_target()

@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1800),
     ONLY_WITH_NEWEST_DELTA,
 ]
 
@@ -57,7 +57,7 @@ def test_debezium_writes_changes(spark: SparkSession, kafka_cluster: KafkaCluste
                 )
                 return [json.loads(row[0]) for row in values.collect()]
 
-            assert Deadline(30).wait_for(lambda: len(events()) == 202)
+            assert Deadline(120).wait_for(lambda: len(events()) == 202)
             assert [each["op"] for each in events()].count("r") == 200
             assert {each["op"] for each in events()} == {"r", "d", "c"}
 

@@ -28,7 +28,7 @@ from tests.change_data.histories import (
     records_of,
 )
 from tests.change_data.tables import MakeTarget, Target
-from tests.spark_session import SPARK_ERRORS
+from tests.spark_session import INTERPRETED, SPARK_ERRORS, settings
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(3600)]
 
@@ -80,7 +80,8 @@ def run_histories(
     histories = dict(enumerate([*FAILED_ONCE.get(config, ()), *drawn]))
 
     def failure(of: Mapping[int, History]) -> tuple[set[int], str] | None:
-        return failing(new_target(COLUMNS), spark, config, of)
+        with settings(spark, INTERPRETED):
+            return failing(new_target(COLUMNS), spark, config, of)
 
     found = failure(histories)
     if found is None:

@@ -69,7 +69,8 @@ def test_a_topic_for_small_messages_is_refused(kafka_cluster: KafkaCluster) -> N
         log_of(kafka_cluster, "small").last_decision()
 
 
-@pytest.mark.parametrize("release", [None, pytest.param("1.1.1", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("release", [None, "1.1.1"])
 def test_a_decision_of_100_000_tasks(
     kafka_cluster_factory: ClusterFactory, kafka_cluster: KafkaCluster, release: str | None
 ) -> None:

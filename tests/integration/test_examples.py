@@ -337,6 +337,7 @@ def record(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": "Order", "fields": [*fields]}
 
 
+@pytest.mark.slow
 def test_the_loop_of_the_page(
     spark: SparkSession,
     kafka_cluster: KafkaCluster,

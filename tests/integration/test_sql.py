@@ -169,33 +169,34 @@ WAYS: Final[dict[str, Callable[[DataFrame, str], None]]] = {
 }
 
 
-@pytest.mark.core
+@pytest.mark.parametrize(
+    ("origin", "ways"),
+    [
+        ("a forged file", list(WAYS)),
+        pytest.param("a file of its rows", ["INSERT", "save"], marks=pytest.mark.core),
+        ("the table", ["INSERT BY NAME", "writeTo"]),
+    ],
+)
 def test_what_rows_bring_along_does_not_decide_where_they_go(
-    session: SparkSession, new_topic: NewTopic, tmp_path: Path
+    session: SparkSession, new_topic: NewTopic, tmp_path: Path, origin: str, ways: list[str]
 ) -> None:
-    """Rows of a table, of a file written from it, and of a file with forged metadata."""
     source, target, victim = new_topic(), new_topic(), new_topic()
     source.write("a")
     for name, topic in (("source", source), ("target", target), ("victim", victim)):
         session.sql(f"CREATE TABLE {name} USING pykafka OPTIONS ({topic.sql})")
     rows = session.table("source")
-    rows.write.parquet(f"{tmp_path}/copy")
-    forged = session.createDataFrame(rows.rdd, session.table("victim").schema)
-    forged.write.parquet(f"{tmp_path}/forged")
-    origins = {
-        session.read.parquet(f"{tmp_path}/forged"): list(WAYS),
-        session.read.parquet(f"{tmp_path}/copy"): ["INSERT", "save"],
-        rows: ["INSERT BY NAME", "writeTo"],
-    }
-    for origin, ways in origins.items():
-        assert origin.schema["value"].metadata
-        for way in ways:
-            with pytest.raises(PySparkException, match=UNADDRESSED):
-                WAYS[way](origin, "target")
+    if origin != "the table":
+        if origin == "a forged file":
+            rows = session.createDataFrame(rows.rdd, session.table("victim").schema)
+        rows.write.parquet(f"{tmp_path}/rows")
+        rows = session.read.parquet(f"{tmp_path}/rows")
+    assert rows.schema["value"].metadata
+    for way in ways:
+        with pytest.raises(PySparkException, match=UNADDRESSED):
+            WAYS[way](rows, "target")
     assert [each.values() for each in (source, target, victim)] == [["a"], [], []]
 
 
-@pytest.mark.core
 def test_a_stream_into_a_table_needs_its_own_options(
     session: SparkSession, new_topic: NewTopic, tmp_path: Path
 ) -> None:

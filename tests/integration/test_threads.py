@@ -121,6 +121,7 @@ def test_writers(
         assert records_of(options["bootstrap.servers"], topic, 0) == [*enumerate(values)]
 
 
+@pytest.mark.slow
 def test_duckdb_with_two_readers(topics: list[str], options: dict[str, str]) -> None:
     """DuckDB reads both in threads of its own."""
     first, second = (read(topic, Variant(ALL), options) for topic in topics[:2])

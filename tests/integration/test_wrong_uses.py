@@ -99,6 +99,7 @@ def check(told: Told, site: Site) -> None:
     assert site.password not in told.text
 
 
+@pytest.mark.slow
 def test_the_first_of_each_kind(site: Site, tmp_path: Path) -> None:
     for told in told_of(site, tmp_path, SHORT):
         check(told, site)

@@ -6,19 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark_session import settings
-
-_INTERPRETED: Final = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
+from tests.spark_session import INTERPRETED, settings
 
 
 @pytest.fixture(autouse=True)
@@ -27,5 +19,5 @@ def _plans_are_interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     spark: SparkSession = request.getfixturevalue("spark")
-    with settings(spark, _INTERPRETED):
+    with settings(spark, INTERPRETED):
         yield

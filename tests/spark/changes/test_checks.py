@@ -13,6 +13,7 @@ from kafka_spark_source.changes.checks import check, check_order
 from kafka_spark_source.changes.rows import changes_of, columns_of
 from tests.spark.changes.test_arguments import arguments
 from tests.spark.changes.test_rows import COLUMNS, SCHEMA, row
+from tests.tiers import first_are_quick
 
 pytestmark = pytest.mark.spark
 
@@ -45,13 +46,16 @@ def test_both_records_are_named(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize(
     ("type_", "first", "second"),
-    [
-        ("timestamp", datetime(2026, 1, 1, 0, 0, 0, 1), datetime(2026, 1, 1, 0, 0, 0, 2)),
-        ("map<string, int>", {"a": 1}, {"a": 2}),
-        ("array<map<string, timestamp_ntz>>", *([{"a": datetime(2026, 1, d)}] for d in (1, 2))),
-        ("binary", b"\xff", b"\xfe"),
-        ("double", 0.1, 0.1 + 2**-54),
-    ],
+    first_are_quick(
+        [
+            ("timestamp", datetime(2026, 1, 1, 0, 0, 0, 1), datetime(2026, 1, 1, 0, 0, 0, 2)),
+            ("map<string, int>", {"a": 1}, {"a": 2}),
+            ("array<map<string, timestamp_ntz>>", *([{"a": datetime(2026, 1, d)}] for d in (1, 2))),
+            ("binary", b"\xff", b"\xfe"),
+            ("double", 0.1, 0.1 + 2**-54),
+        ],
+        3,
+    ),
 )
 def test_contents_are_compared_exactly(
     spark: SparkSession, type_: str, first: object, second: object
@@ -67,6 +71,7 @@ def test_contents_are_compared_exactly(
         ordered(spark, one, other, schema=schema, **BY_TIME)
 
 
+@pytest.mark.slow
 def test_changes_that_the_target_has_may_come_again(spark: SparkSession) -> None:
     first, second = row("c", 1, "a", 3, ts_ms=5), row("u", 1, "b", 8, ts_ms=5)
     third = row("u", 1, "c", 9, ts_ms=5)
@@ -96,6 +101,7 @@ def test_texts_with_numbers_are_seen(spark: SparkSession) -> None:
         ordered(spark, *rows, **given)
 
 
+@pytest.mark.slow
 def test_changes_that_may_give_a_new_key_are_counted(spark: SparkSession) -> None:
     rows = (
         row("c", 1, "a", 3, _unavailable=["size"]),

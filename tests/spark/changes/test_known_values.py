@@ -12,6 +12,7 @@ from kafka_spark_source.changes.apply import latest
 from kafka_spark_source.changes.known_values import with_known_values, with_values_of_old_keys
 from tests.spark.changes.test_arguments import arguments
 from tests.spark.changes.test_rows import COLUMNS, SCHEMA, changes, row
+from tests.tiers import first_are_quick
 
 pytestmark = pytest.mark.spark
 
@@ -83,7 +84,7 @@ def rekey(old: int, new: int, offset: int, **more: Any) -> tuple[Row, Row]:
     )
 
 
-@pytest.mark.parametrize("is_in_table", [False, True])
+@pytest.mark.parametrize("is_in_table", first_are_quick([True, False]))
 def test_the_row_of_the_old_key_has_the_value(spark: SparkSession, is_in_table: bool) -> None:
     first = row("c", 1, "a", 0, size=7)
     rows = (*rekey(1, 2, 1), *rekey(2, 3, 4), *rekey(3, 1, 7))
@@ -100,6 +101,7 @@ def test_another_delete_before_it_tells_nothing(spark: SparkSession) -> None:
     assert found[2, 7] == (None, ["size"], None)
 
 
+@pytest.mark.slow
 def test_the_place_in_the_database_links_them_in_any_partition(spark: SparkSession) -> None:
     first = row("c", 1, "a", 0, size=7, source=(1,))
     old, new = rekey(1, 2, 1, source=(5,))

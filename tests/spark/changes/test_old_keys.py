@@ -132,6 +132,7 @@ def test_a_condition_for_deletes_does_not_change_what_an_update_is(spark: SparkS
         found(spark, row("u", 2, "ann", 1, key=None), **given)
 
 
+@pytest.mark.slow
 def test_a_key_of_two_columns_must_be_whole_before(spark: SparkSession) -> None:
     schema = "before struct<id: bigint, size: int>, key struct<id: bigint>"
     given: dict[str, Any] = {"schema": schema, "keys": ["id", "size"]}

@@ -11,6 +11,7 @@ from kafka_spark_source.changes.versions import all_versions
 from tests.spark.changes.test_arguments import arguments
 from tests.spark.changes.test_rows import COLUMNS, changes, row
 from tests.spark_session import SPARK_ERRORS
+from tests.tiers import first_are_quick
 
 pytestmark = pytest.mark.spark
 
@@ -41,6 +42,7 @@ def test_a_version_ends_with_the_next_change(spark: SparkSession) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_tables_versions_of_the_same_keys_are_in_order_with_them(spark: SparkSession) -> None:
     table = versions(spark, None, row("c", 1, "a", 1), row("u", 1, "c", 5), row("c", 2, "x", 2))
     again_and_late = row("u", 1, "c", 5), row("u", 1, "b", 3)
@@ -51,12 +53,14 @@ def test_the_tables_versions_of_the_same_keys_are_in_order_with_them(spark: Spar
     ]
 
 
+@pytest.mark.slow
 def test_a_value_that_was_not_sent_is_that_of_the_version_before(spark: SparkSession) -> None:
     table = versions(spark, None, row("c", 1, "a", 1, size=7))
     found = versions(spark, table, row("u", 1, "b", 2, _unavailable=["size"]))
     assert [each["size"] for each in found.orderBy("_sequence").collect()] == [7, 7]
 
 
+@pytest.mark.slow
 def test_the_versions_of_a_newer_topic_follow(spark: SparkSession) -> None:
     table = versions(spark, None, row("c", 1, "a", 6), row("u", 1, "b", 7))
     later = [
@@ -71,20 +75,23 @@ def test_the_versions_of_a_newer_topic_follow(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [
-        (
-            row("u", 2, "b", 2, _unavailable=["size"]),
-            "column size of the change of t-0 at offset 2",
-        ),
-        (
-            row("u", 1, "b", 0, partition=1),
-            "the change of t-1 at offset 0: the key has changes.*; the other .* t-0 at offset 1",
-        ),
-        (
-            row("u", 1, "b", 0, topicId="B"),
-            r"the change of t-0 at offset 1: the topic was .* The ids are B, A; the other",
-        ),
-    ],
+    first_are_quick(
+        [
+            (
+                row("u", 2, "b", 2, _unavailable=["size"]),
+                "column size of the change of t-0 at offset 2",
+            ),
+            (
+                row("u", 1, "b", 0, partition=1),
+                "the change of t-1 at offset 0: the key has changes"
+                ".*; the other .* t-0 at offset 1",
+            ),
+            (
+                row("u", 1, "b", 0, topicId="B"),
+                r"the change of t-0 at offset 1: the topic was .* The ids are B, A; the other",
+            ),
+        ]
+    ),
 )
 def test_a_version_that_cannot_be_is_an_error(
     spark: SparkSession, change: Row, reason: str
@@ -104,6 +111,7 @@ def test_a_version_that_comes_again_gets_values_that_it_lacks(spark: SparkSessio
 BY_TIME: dict[str, Any] = {"sequence_by": "ts_ms"}
 
 
+@pytest.mark.slow
 def test_equal_values_are_in_the_order_of_offsets(spark: SparkSession) -> None:
     table = versions(spark, None, row("c", 1, "a", 1, ts_ms=5_000), **BY_TIME)
     second = row("u", 1, "b", 2, ts_ms=5_000)
@@ -121,7 +129,9 @@ def test_a_change_that_was_written_again_is_no_version(spark: SparkSession) -> N
     assert versions(spark, None, first, again, **BY_TIME).count() == 1
 
 
-@pytest.mark.parametrize("more", [{"partition": 1}, {"topic": "u"}, {"topicId": "B"}])
+@pytest.mark.parametrize(
+    "more", first_are_quick([{"partition": 1}, {"topic": "u"}, {"topicId": "B"}])
+)
 def test_equal_values_in_two_partitions_are_in_no_order(
     spark: SparkSession, more: dict[str, Any]
 ) -> None:

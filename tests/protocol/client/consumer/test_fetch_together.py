@@ -29,6 +29,7 @@ from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
+from tests.tiers import first_are_quick
 
 COUNT = 7
 IDLE_MS = 10_000
@@ -150,7 +151,7 @@ def test_a_limit_of_bytes_needs_more_fetches() -> None:
         assert len(cluster.asked(FetchRequest)) > 3
 
 
-@pytest.mark.parametrize("value_bytes", [100, 10_000])
+@pytest.mark.parametrize("value_bytes", first_are_quick([10_000, 100]))
 def test_little_is_fetched_behind_short_ranges(value_bytes: int) -> None:
     with ScriptedCluster(1) as cluster, closing(cluster.client()) as client:
         cluster.add_topic("t", COUNT)
