@@ -15,7 +15,6 @@ from tests.conformance.sides import OURS, THEIRS
 from tests.conformance.topics import Topics
 from tests.stream_folder import LOGS, StreamFolder
 from tests.stream_records import Journal, Offsets, expect_each_once
-from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -133,7 +132,7 @@ def test_a_pattern_finds_a_topic_between(moving: Moving, first: str, second: str
     assert len(moving.journal.ends()) == 3
 
 
-@pytest.mark.parametrize(("first", "second"), first_are_core(MOVES))
+@pytest.mark.parametrize(("first", "second"), MOVES)
 def test_a_batch_failed_before(moving: Moving, first: str, second: str) -> None:
     """The failed batch is logged; the other connector repeats it, and continues."""
     topic = moving.make_topic()

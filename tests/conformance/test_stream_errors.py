@@ -103,7 +103,7 @@ SAME: Final[list[tuple[Options, str, str, str]]] = [
 
 @pytest.mark.parametrize(
     ("options", "text", "theirs", "ours"),
-    first_are_core(SAME, 2),
+    first_are_core(SAME),
     ids=[row[1][:40] for row in SAME],
 )
 def test_the_same_error(

@@ -45,6 +45,7 @@ def register(registry: SchemaRegistry, subject: str, schema: object) -> int:
     return schema_id
 
 
+@pytest.mark.slow
 def test_a_schema_goes_in_and_comes_out(schema_registry: SchemaRegistry) -> None:
     schema_id = register(schema_registry, "lifecycle-value", FIRST)
     found = call(f"{schema_registry.url}/schemas/ids/{schema_id}")

@@ -101,6 +101,7 @@ def test_a_version_that_cannot_be_is_an_error(
         versions(spark, table, change).collect()
 
 
+@pytest.mark.slow
 def test_a_version_that_comes_again_gets_values_that_it_lacks(spark: SparkSession) -> None:
     table = versions(spark, None, row("c", 1, "a", 1, size=None), row("u", 1, "b", 2, size=5))
     again = row("c", 1, "a", 1, size=7), row("u", 1, "b", 2, size=None, _unavailable=["size"])
@@ -121,6 +122,7 @@ def test_equal_values_are_in_the_order_of_offsets(spark: SparkSession) -> None:
     assert [each["current"] for each in found.orderBy("_position").collect()] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_change_that_was_written_again_is_no_version(spark: SparkSession) -> None:
     first = row("c", 1, "a", 1, ts_ms=5_000)
     table = versions(spark, None, first, **BY_TIME)

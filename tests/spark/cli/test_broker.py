@@ -63,6 +63,7 @@ def test_start_status_stop(pykafka: Pykafka) -> None:
     assert pykafka("broker", "status").returncode == 3
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_a_broker_runs_on_if_nobody_reads_its_facts() -> None:
     """As with `broker start | head -1`, which must also end."""

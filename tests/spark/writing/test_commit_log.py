@@ -191,6 +191,7 @@ def snapshots_in(cluster: TransactionalCluster) -> int:
     return sum(each.key == b"snapshot" for batch in batches for each in decode_records(batch))
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 def test_a_claim_reads_little_of_a_long_log(cluster: TransactionalCluster) -> None:
     logs = [log_of(cluster, f"query-{number}") for number in range(10)]

@@ -58,6 +58,7 @@ def test_a_decision_is_read_as_it_was_written(decision: Decision) -> None:
     assert (head.micro_batch, head.tasks) == (decision.micro_batch, len(decision.writes))
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 def test_a_decision_of_100_000_tasks_fits_into_records() -> None:
     decision = large(100_000)
