@@ -148,6 +148,7 @@ def test_records_keep_the_order_of_the_rows(
         assert [int(row["value"]) for row in found] == [*range(partition, 30_000, 3)]
 
 
+@pytest.mark.slow
 def test_registered_by_hand(spark: SparkSession, read: Read, make_topic: MakeTopic) -> None:
     """PySpark 4.0 refuses to register a source that it has found itself, and can still use it."""
     if pyspark.__version__.startswith("4.0."):

@@ -68,6 +68,7 @@ def outputs_of(commands: list[Command], kafka: KafkaCluster, folder: Path) -> li
     return outputs
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_its_commands_print(
     guarded: KafkaCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,6 +265,7 @@ def test_sasl_to_a_listener_without_it(kafka_cluster: KafkaCluster) -> None:
     refused(options, AuthenticationError, "the listener does not expect SASL")
 
 
+@pytest.mark.slow
 def test_the_next_server_is_used_if_one_is_not_trusted(sasl: KafkaCluster) -> None:
     """Fault 1. A password that one broker refused is not sent to the next."""
     with tls.echoing(tls.server_context(tls.expired())) as bad:

@@ -211,6 +211,7 @@ def test_frames_one_byte_at_a_time(stream: bytes, frames: list[bytes]) -> None:
     assert frames_of([stream[i : i + 1] for i in range(len(stream))]) == frames
 
 
+@pytest.mark.no_cover
 @streams
 @given(data=st.data())
 def test_frames_in_any_pieces(stream: bytes, frames: list[bytes], data: st.DataObject) -> None:
@@ -254,6 +255,7 @@ def test_frames_are_the_same_in_memory_of_their_own(lengths: list[int], size: in
     assert received_directly(FrameBuffer(1_000_000), stream, size) == contents
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("size", [300_000, 16 * 1024 * 1024, 40_000_000])
 def test_very_large_frames_are_received_in_pieces(size: int) -> None:

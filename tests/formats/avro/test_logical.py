@@ -60,6 +60,7 @@ TIMES = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("written", "as_", "number", "value"), TIMES)
 @pytest.mark.parametrize("around", ["alone", "union", "array", "map", "record"])
 def test_a_time_keeps_its_moment(

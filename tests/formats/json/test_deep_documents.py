@@ -42,6 +42,7 @@ DDLS = (
 )
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("ddl", DDLS)

@@ -92,6 +92,7 @@ def test_decimals_are_structs_as_for_spark() -> None:
     assert decode(payload, types)["amount"] == amount
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("params", "told"),
     [
@@ -142,6 +143,7 @@ def decimal_like(message: Any, value: Decimal, scale: int) -> Any:
     return found
 
 
+@pytest.mark.no_cover
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize(
     ("value", "scale", "wanted"),

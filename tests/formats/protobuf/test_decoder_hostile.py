@@ -91,6 +91,7 @@ def test_what_is_not_wanted_may_be_nested_without_end() -> None:
     assert is_broken(CIRCLE, to, deep, damaged) == [False, False]
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ OF_AWS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("count", [1, 100], ids=["one by one", "at once"])
 @pytest.mark.parametrize("name", OF_AWS)
 def test_messages_of_awss_serializer(name: str, count: int) -> None:

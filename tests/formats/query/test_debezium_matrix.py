@@ -39,6 +39,7 @@ CONNECTORS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("converter", "mode"), CONNECTORS)
 def test_each_cell_is_exact_or_in_the_table(converter: str, mode: str) -> None:
     cells = [*cells_of(converter, mode)]
@@ -127,6 +128,7 @@ def test_the_comparison_sees_a_difference(kind: str, text: str, value: pa.Scalar
     assert meaning_of_text(kind, text) != meaning(kind, value, None, "bytes")
 
 
+@pytest.mark.no_cover
 def test_a_refusal_names_the_column() -> None:
     refused = [each for each in cells_of("told", "isostring") if each.outcome == "refused"]
     assert refused

@@ -154,6 +154,7 @@ def rows(
         return rows_of(query.decoder(query.wanted(None, types or {})), given)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", MODES)
 def test_all_types_of_postgresql(mode: str) -> None:
     found = rows(f"{mode}.public.items")
@@ -166,6 +167,7 @@ def test_all_types_of_postgresql(mode: str) -> None:
     assert found[1]["source"]["table"] == "items"
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mode", ["told", "avro", "connect", "iso", "plain"])
 def test_updates_deletes_and_a_column_that_is_added(mode: str) -> None:
     found = rows(f"{mode}.public.items", {"wide": pa.string()} if mode == "plain" else None)[2:]

@@ -147,6 +147,7 @@ def record(offset: int, change: Any) -> list[Record]:
     return list(zip(keys, values, strict=True))
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @given(st.lists(CHANGES, max_size=30))
 def test_changes_have_the_same_rows_in_all_forms(

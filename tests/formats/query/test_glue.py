@@ -66,6 +66,7 @@ FIVE = b"\x0a"
 SIX = b"\x0c\x02\x06ann"
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("packed", [False, True])
 def test_avro_of_older_and_newer_versions(packed: bool) -> None:
@@ -132,6 +133,7 @@ def test_names_versions_and_ids_of_schemas() -> None:
     assert [row["value"] for row in rows] == [{"id": 6}]
 
 
+@pytest.mark.no_cover
 def test_a_schema_of_another_format() -> None:
     with registry(glue({"orders": [OLD]}, kind="JSON")) as fake:
         with pytest.raises(Exception, match="is of the kind JSON, not AVRO"):

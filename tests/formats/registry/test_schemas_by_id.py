@@ -71,6 +71,7 @@ def test_a_flood_of_unknown_ids() -> None:
 PAYLOAD, REGISTRY = SchemaError, RegistryError
 
 
+@pytest.mark.no_cover
 def test_the_registry_fails_the_task_whatever_its_status() -> None:
     """Only a 404 that names the schema as missing is about the payload."""
     statuses = {*range(300, 600)} - {301, 302, 307, 308}

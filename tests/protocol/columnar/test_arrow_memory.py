@@ -98,6 +98,7 @@ def test_booleans_of_a_slice(values: list[bool | None], first: int) -> None:
     assert is_valid(pa.nulls(len(values))).tolist() == [False] * len(values)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("arrow_type", NUMBER_TYPES, ids=str)
 @given(values=st.lists(st.none() | st.integers(0, 99)), first=st.integers(0, 9))
 def test_numbers_of_a_slice(arrow_type: pa.DataType, values: list[int | None], first: int) -> None:

@@ -97,6 +97,7 @@ ANY_BATCH = batches().map(lambda piece: piece[0]) | message_sets().map(lambda sa
 SAMPLES = message_sets() | batches().map(lambda piece: MessageSetSample(*piece, timestamp_type=0))
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @given(
     pieces=st.lists(ANY_BATCH, min_size=1, max_size=6),
@@ -133,6 +134,7 @@ def test_fault_37_a_window_within_a_batch(magic: int) -> None:
     assert [(row["offset"], row["value"]) for row in rows] == [(1, b"1"), (2, b"2")]
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("name", ALL_COLUMNS)
 @given(sample=SAMPLES)
@@ -187,6 +189,7 @@ def test_offsets_without_gaps_come_from_the_headers(
     ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("max_batch_bytes", [500, 5_000, 50_000, 500_000])
 def test_many_records_equal_the_reference_codec(max_batch_bytes: int) -> None:
@@ -354,6 +357,7 @@ def test_fault_32_more_records_than_bytes() -> None:
         decoded([RecordBatch(header, memoryview(packed))])
 
 
+@pytest.mark.no_cover
 def test_one_record_with_very_many_headers() -> None:
     headers = tuple(Header(b"h", b"%d" % number) for number in range(20_000))
     records = [Record(0, 5, None, None, headers), Record(1, 5, None, None)]
@@ -388,6 +392,7 @@ def test_fault_32_garbage_in_a_batch(payload: bytes, count: int) -> None:
     check_as_reference([RecordBatch(header, memoryview(payload))], WITHOUT_TIMESTAMP)
 
 
+@pytest.mark.no_cover
 @given(sample=message_sets(), data=st.data())
 def test_fault_31_flipped_byte_of_a_message_set(
     sample: MessageSetSample, data: st.DataObject

@@ -73,6 +73,7 @@ SCATTERED = Field(
 )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("has_views", sorted({HAS_VIEWS, False}))
 @pytest.mark.parametrize("large", [[], [SCATTERED]], ids=["any", "a large one"])
 @given(given=st.lists(fields(), min_size=1, max_size=5), place=st.integers(0, 5))

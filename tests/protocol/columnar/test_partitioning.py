@@ -74,6 +74,7 @@ def librdkafka() -> ctypes.CDLL:
     return ctypes.CDLL(str(found[0]))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", LIBRDKAFKAS)
 @given(keys=keys_or_nulls, count=partition_counts)
 def test_same_partition_as_librdkafka(
@@ -91,6 +92,7 @@ def test_same_partition_as_librdkafka(
             assert partition == partition_of(None, key, len(key or b""), count, None, None)
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("name", BY_KEY)
 @given(keys=keys_or_nulls, counts=st.lists(partition_counts, min_size=1, max_size=3))

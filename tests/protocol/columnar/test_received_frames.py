@@ -79,6 +79,7 @@ def _data(connection: FrameBuffer) -> FetchResponse.FetchableTopicResponse.Parti
     return FetchResponse.FetchableTopicResponse.PartitionData(records=frame, high_watermark=-1)
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("records", [batches_of, message_set_of])
 @given(

@@ -92,6 +92,7 @@ def alone(codec: CompressionCodec, payloads: Sequence[bytes]) -> list[bytes] | N
         return None
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("codec", "pack"), USUAL)
 @given(
     values=st.lists(CONTENT, min_size=1, max_size=8),

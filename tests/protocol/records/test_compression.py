@@ -70,6 +70,7 @@ def json_lines(count: int) -> bytes:
     return "".join(lines).encode()
 
 
+@pytest.mark.no_cover
 @pytest.mark.many_inputs
 @pytest.mark.parametrize(
     ("codec", "levels"),

@@ -57,6 +57,7 @@ AS_JAVA = (
 )
 
 
+@pytest.mark.no_cover
 def test_fault_37_java_reads_the_same(kafka_jar: Callable[[str], KafkaJar]) -> None:
     found = kafka_jar(CURRENT).run("RecordsOracle.java", *(data.hex() for data in AS_JAVA))
     for data, line in zip(AS_JAVA, found.splitlines(), strict=True):
@@ -78,6 +79,7 @@ def test_fault_37_log_append_time_of_a_wrapper() -> None:
     assert [r.timestamp for r in decode_records(read(created)[0])] == [NOW, NOW + 1]
 
 
+@pytest.mark.no_cover
 @given(sample=message_sets())
 def test_reads_what_was_written(sample: MessageSetSample) -> None:
     batches = read(sample.data)

@@ -12,6 +12,7 @@ from tests.protocol.records.batches import IMPOSSIBLE_RECORDS
 from tests.protocol.records.strategies import batches, header_of
 
 
+@pytest.mark.no_cover
 @given(batch=batches())
 def test_round_trip(batch: tuple[bytes, list[Record]]) -> None:
     data, records = batch

@@ -59,6 +59,7 @@ ON_THE_WAY = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.api_name)
 @pytest.mark.parametrize("fault", ON_THE_WAY.values(), ids=ON_THE_WAY)
 def test_fault_04_06_and_08_a_bad_response_loses_no_record(

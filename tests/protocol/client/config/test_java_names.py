@@ -24,6 +24,7 @@ def java_options(jar: KafkaJar) -> list[JavaOption]:
     return [JavaOption(*line.split(" ", 2)) for line in jar.run("ConfigNames.java").splitlines()]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("release", [CURRENT, BEFORE_4])
 def test_every_option_is_known(release: str, kafka_jar: Callable[[str], KafkaJar]) -> None:
     """Also those that only older releases have: existing jobs still set them."""

@@ -151,6 +151,7 @@ def test_a_limit_of_bytes_needs_more_fetches() -> None:
         assert len(cluster.asked(FetchRequest)) > 3
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("value_bytes", first_are_quick([10_000, 100]))
 def test_little_is_fetched_behind_short_ranges(value_bytes: int) -> None:
     with ScriptedCluster(1) as cluster, closing(cluster.client()) as client:

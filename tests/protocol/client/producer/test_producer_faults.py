@@ -142,6 +142,7 @@ SUCCESSES = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 # --- Errors --------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("error", [error for error in ErrorCode if error.retriable])
 def test_fault_40_and_43_retriable_errors_are_retried(error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
@@ -150,6 +151,7 @@ def test_fault_40_and_43_retriable_errors_are_retried(error: ErrorCode) -> None:
         assert values_of(cluster, PARTITION) == [b"a"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "error",
     [

@@ -117,6 +117,7 @@ GONE: dict[str, Callable[[Log], None]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("delete", GONE.values(), ids=[*GONE])
 @pytest.mark.parametrize("committed", [True, False])
 def test_fault_27_deleted_records_leave_the_outcome_unknown(
