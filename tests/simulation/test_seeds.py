@@ -26,7 +26,7 @@ def simulate(*arguments: object) -> list[str]:
 
 
 def test_fixed_seeds() -> None:
-    assert simulate("--seed", 0, "--seconds", 15)[-1].endswith("; 0 failed")
+    assert simulate("--seed", 0, "--seconds", 6)[-1].endswith("; 0 failed")
 
 
 @pytest.mark.slow

@@ -65,6 +65,7 @@ def test_forms_of_documents(payload: bytes, schema: bytes | None, own: bytes | N
     assert found(others)[1] == expected
 
 
+@pytest.mark.no_cover
 @given(
     st.lists(
         st.none() | st.tuples(st.integers(0, 60), st.integers(0, 9) | st.text(max_size=3)),
