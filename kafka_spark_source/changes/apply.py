@@ -30,7 +30,13 @@ from kafka_spark_source.changes.arguments import (
 from kafka_spark_source.changes.checks import Checked, check, check_order, in_order
 from kafka_spark_source.changes.known_values import with_known_values, with_values_of_old_keys
 from kafka_spark_source.changes.order import POSITION_TYPE
-from kafka_spark_source.changes.rows import changes_of, columns_of, has_position, text_parts
+from kafka_spark_source.changes.rows import (
+    changes_of,
+    columns_of,
+    has_position,
+    text_parts,
+    with_usual_names,
+)
 from kafka_spark_source.changes.sql import quoted
 from kafka_spark_source.changes.target import add_columns, missing_columns, sql_name
 from kafka_spark_source.changes.types import is_same
@@ -115,6 +121,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
 
 
 def _apply(arguments: Arguments, rows: DataFrame, _batch_id: int) -> None:
+    rows = with_usual_names(rows, arguments)
     columns = columns_of(rows, arguments)
     # The checks and the MERGE read the micro-batch several times, and it comes from brokers.
     changes = changes_of(rows, arguments, columns).persist()

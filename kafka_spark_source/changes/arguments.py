@@ -179,6 +179,18 @@ def table_columns(
     return chosen
 
 
+def usual_names(arguments: Arguments, rows: Sequence[str]) -> dict[str, str]:
+    """Columns of the envelope and of reads whose names have another case -> their usual names.
+
+    To Spark they are the same columns. A column that the arguments name is the table's.
+    """
+    own = {each.lower() for each in (*arguments.keys, *(arguments.columns or ()))}
+    usual = [*(f"{arguments.prefix}{each}" for each in (*_OF_CHANGES, BEFORE)), *_OF_READS]
+    by_name = {each.lower(): each for each in usual if each.lower() not in own}
+    found = {each: by_name.get(each.lower(), each) for each in rows}
+    return {given: name for given, name in found.items() if given != name and name not in rows}
+
+
 def _refuse_own_columns(arguments: Arguments, names: Iterable[str]) -> None:
     own = {*arguments.own_columns, UNAVAILABLE, PLACE, LOST, LOST_AT}
     clash = [each for each in names if each.lower() in own]

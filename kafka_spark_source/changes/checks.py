@@ -55,7 +55,8 @@ _UNTOLD: Final = (
     "the update may have changed the key ({0}), and the row of the key before would stay: neither "
     "the record's key nor `before` has {0}. Set the table's REPLICA IDENTITY to FULL and read with "
     "debezium.before=true, or read the record's key, if it has these columns (in JSON by "
-    "key.schema; the connector's message.key.columns needs FULL, too)"
+    "key.schema; the connector's message.key.columns needs FULL, too). If the rows have other "
+    "names or values than the record, change `before` and the record's key alike"
 )
 
 

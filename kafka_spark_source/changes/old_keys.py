@@ -101,32 +101,45 @@ def key_of(key: str, before: str | None) -> Column:
 
 
 def _is_told(rows: DataFrame, arguments: Arguments, keys: Sequence[str]) -> Column:
-    """Whether the record's key has the columns of the key."""
+    """Whether the record's key has the columns of the key.
+
+    Those with other values are others: columns of the rows got their names by a selection.
+    """
     key = arguments.prefix + _KEY
-    fields = fields_of(rows, key).keys()
-    if _is_of_table(key, arguments) or not {each.lower() for each in keys} <= fields:
+    fields = fields_of(rows, key)
+    if _is_of_table(key, arguments) or not {each.lower() for each in keys} <= fields.keys():
         return F.lit(False)
-    return ~any_of(field_of(key, each).isNull() for each in keys)
+    types = {each: rows.schema[each].dataType.simpleString() for each in keys}
+    is_other = [
+        field_of(key, each) != quoted_column(each)
+        for each in keys
+        if fields[each.lower()].simpleString() == types[each]
+    ]
+    is_null = [field_of(key, each).isNull() for each in keys]
+    return ~_is_true(any_of([*is_null, *is_other]))
 
 
 def _lacks_key(rows: DataFrame, arguments: Arguments, keys: Sequence[str]) -> Column:
     """Whether the record's key is known not to have the columns of the key.
 
-    That is not known without a column `key`, of bytes, and of fields that the rows do not have, as
-    after a selection that gives columns other names.
+    It has not if it has another column of the rows. Without a column `key` that is not known, nor
+    of bytes, nor of fields that the rows do not have, as after a selection that gives columns other
+    names.
     """
     key = arguments.prefix + _KEY
     if key not in rows.columns or _is_of_table(key, arguments):
         return F.lit(False)
     fields = fields_of(rows, key).keys()
     wanted = {each.lower() for each in keys}
-    if wanted <= fields or (fields and fields <= {each.lower() for each in rows.columns}):
+    columns = {each.lower() for each in rows.columns}
+    if wanted <= fields or (fields and fields <= columns) or fields & (columns - wanted):
         return ~_is_told(rows, arguments, keys)
     return quoted_column(key).isNull()
 
 
 def _is_of_table(column: str, arguments: Arguments) -> bool:
-    return column in {*arguments.keys, *(arguments.columns or ())}
+    own = (*arguments.keys, *(arguments.columns or ()))
+    return column.lower() in {each.lower() for each in own}
 
 
 def _is_true(condition: Column) -> Column:

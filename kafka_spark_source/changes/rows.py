@@ -14,6 +14,7 @@ from pyspark.sql import types as T
 
 from kafka_spark_source.changes.arguments import (
     AT,
+    BEFORE,
     PLACE,
     POSITION,
     SEQUENCE,
@@ -24,6 +25,7 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
     ChangeError,
     table_columns,
+    usual_names,
 )
 from kafka_spark_source.changes.expressions import fields_of, quoted_column
 from kafka_spark_source.changes.old_keys import (
@@ -58,6 +60,17 @@ _CREATE: Final = "c"
 _TIMES: Final = ("source.ts_ms", "ts_ms", "timestamp")
 # Fields of `source` that differ for each change; the time does not.
 _LOG_POSITIONS: Final = ("lsn", "pos", "scn", "change_lsn")
+
+
+def with_usual_names(rows: DataFrame, arguments: Arguments) -> DataFrame:
+    """The rows, with the columns of the envelope and of reads named as usual, also by case.
+
+    A column `before` that is no struct is one of the table, and keeps its name.
+    """
+    before = arguments.prefix + BEFORE
+    names = usual_names(arguments, rows.columns)
+    kept = {each: name for each, name in names.items() if name != before or fields_of(rows, each)}
+    return rows.withColumnsRenamed(kept) if kept else rows
 
 
 def columns_of(rows: DataFrame, arguments: Arguments) -> tuple[str, ...]:

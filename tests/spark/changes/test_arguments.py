@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.changes.arguments import Arguments, ChangeError, parse, table_columns
+from kafka_spark_source.changes.arguments import (
+    Arguments,
+    ChangeError,
+    parse,
+    table_columns,
+    usual_names,
+)
 
 _DEFAULTS: dict[str, Any] = {
     **{"sequence_by": None, "delete": None, "columns": None},
@@ -68,6 +74,18 @@ def test_the_envelope_has_no_columns_of_the_table() -> None:
 def test_with_a_prefix_the_table_may_have_such_columns() -> None:
     rows = ["id", "op", "offset", "__op", "__offset", "__timestampType", "_unavailable", "_error"]
     assert table_columns(arguments(prefix="__"), rows) == ("id", "op", "offset")
+
+
+def test_the_case_of_names_of_the_envelope_does_not_matter() -> None:
+    """A column that is left out as the record's key must be read as that, too."""
+    rows = ["id", "OP", "Key", "BEFORE", "topicid", "_Unavailable", "Name", "source", "SOURCE"]
+    usual = {"OP": "op", "BEFORE": "before", "topicid": "topicId", "_Unavailable": "_unavailable"}
+    assert usual_names(arguments(), rows) == {**usual, "Key": "key"}
+    assert usual_names(arguments(keys=["KEY"], columns=["before"]), rows[:4]) == {"OP": "op"}
+    assert usual_names(arguments(prefix="__"), ["__OP", "OP", "_RAW"]) == {
+        "__OP": "__op",
+        "_RAW": "_raw",
+    }
 
 
 def test_a_key_is_a_column_whatever_its_name() -> None:
