@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 _FORMATS: Final = ("delta", "iceberg")
 _MOMENTS_FEATURE: Final = "'delta.feature.timestampNtz'"
+# Spark's schemas have `string` for it, and the text of the type beside.
+_PADDED: Final = re.compile(r"\bchar\(")
+_DECLARED: Final = "__CHAR_VARCHAR_TYPE_STRING"
 _ICEBERG_CATALOG: Final = "org.apache.iceberg.spark.SparkCatalog"
 
 
@@ -88,6 +92,7 @@ def missing_columns(
         )
     _check_sequence(present.get(SEQUENCE), rows[SEQUENCE], arguments)
     _check_types(present, wanted, arguments)
+    _check_not_padded(target, arguments)
     if arguments.tombstones:
         _check_nullable(present, arguments)
     return missing
@@ -179,6 +184,20 @@ def _check_types(
             f"{there.simpleString()} in the target {arguments.target}, which cannot have all of "
             "its values. Widen the column of the target (ALTER TABLE ... ALTER COLUMN ... TYPE, if "
             "the table allows it), fill a new table, or cast the column of the rows"
+        )
+
+
+def _check_not_padded(target: T.StructType, arguments: Arguments) -> None:
+    """Check that no column of the target is a CHAR, which has no text as it is given.
+
+    Delta's MERGE fails for it, and a key without the blanks would be another one.
+    """
+    padded = [each.name for each in target if _PADDED.search(each.metadata.get(_DECLARED, ""))]
+    if padded:
+        raise ChangeError(
+            f"the target {arguments.target} has columns of the type CHAR: {', '.join(padded)}. It "
+            "pads texts with blanks, so a row would differ from its change: fill a new table with "
+            "string or varchar columns"
         )
 
 

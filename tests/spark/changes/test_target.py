@@ -97,6 +97,28 @@ def test_a_type_that_would_lose_values_is_refused(
         missing_columns(target, ROWS, arguments())
 
 
+@pytest.mark.parametrize("declared", ["char(5)", "struct<v:varchar(2),c:char(2)>"])
+@pytest.mark.parametrize("name", ["id", "name", "more"])
+def test_a_text_with_blanks_behind_is_refused(name: str, declared: str) -> None:
+    """Spark shows a CHAR as a string; Delta's MERGE fails for it with an internal error."""
+
+    def target(declared: str) -> T.StructType:
+        more = T.StructField("more", T.StringType())
+        metadata = {"__CHAR_VARCHAR_TYPE_STRING": declared}
+        return T.StructType(
+            [
+                T.StructField(each.name, each.dataType, metadata=metadata)
+                if each.name == name
+                else each
+                for each in (*ROWS, more, TOMBSTONE)
+            ]
+        )
+
+    with pytest.raises(ChangeError, match=f"has columns of the type CHAR: {name}. It pads texts"):
+        missing_columns(target(declared), ROWS, arguments())
+    assert missing_columns(target("varchar(5)"), ROWS, arguments()) == []
+
+
 def test_a_column_that_the_rows_lack_must_be_nullable_too() -> None:
     target = table(
         ROWS["name"],
