@@ -65,7 +65,7 @@ _LOG_POSITIONS: Final = ("lsn", "pos", "scn", "change_lsn")
 def with_usual_names(rows: DataFrame, arguments: Arguments) -> DataFrame:
     """The rows, with the columns of the envelope and of reads named as usual, also by case.
 
-    A column `before` that is no struct is one of the table, and keeps its name.
+    A column `before` that is not a struct is one of the table, and keeps its name.
     """
     before = arguments.prefix + BEFORE
     names = usual_names(arguments, rows.columns)
