@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from kafka_spark_source.changes.arguments import BEFORE, Arguments, ChangeError
 from kafka_spark_source.changes.expressions import any_of, field_of, fields_of, quoted_column
@@ -109,14 +110,21 @@ def _is_told(rows: DataFrame, arguments: Arguments, keys: Sequence[str]) -> Colu
     fields = fields_of(rows, key)
     if _is_of_table(key, arguments) or not {each.lower() for each in keys} <= fields.keys():
         return F.lit(False)
-    types = {each: rows.schema[each].dataType.simpleString() for each in keys}
     is_other = [
-        field_of(key, each) != quoted_column(each)
+        _differ(field_of(key, each), fields[each.lower()], quoted_column(each), rows.schema[each])
         for each in keys
-        if fields[each.lower()].simpleString() == types[each]
     ]
     is_null = [field_of(key, each).isNull() for each in keys]
     return ~_is_true(any_of([*is_null, *is_other]))
+
+
+def _differ(one: Column, type_: T.DataType, other: Column, field: T.StructField) -> Column:
+    """Whether two values differ; of different types, which two DDLs may name, as texts."""
+    types = (type_, field.dataType)
+    is_comparable = type_.simpleString() == field.dataType.simpleString() or all(
+        isinstance(each, T.NumericType) for each in types
+    )
+    return one != other if is_comparable else one.cast("string") != other.cast("string")
 
 
 def _lacks_key(rows: DataFrame, arguments: Arguments, keys: Sequence[str]) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -86,8 +87,8 @@ STAYS, MOVES = [(2, False)], [(1, True), (2, False)]
         ("key struct<code: string>", [({"key": ("x",)}, STAYS)]),
         ("key binary", [({"key": b"x"}, STAYS), ({"key": b""}, STAYS)]),
         ("key struct<id: bigint, other: int>", [({"key": (2, None)}, STAYS)]),
-        # Another type: whether the values are equal is not known.
-        ("key struct<id: string>", [({"key": ("7",)}, STAYS)]),
+        ("key struct<id: string>", [({"key": ("2",)}, STAYS)]),
+        ("key struct<id: decimal(9, 3)>", [({"key": (Decimal(2),)}, STAYS)]),
         # A selection gave another column of the table the name `id`.
         (BEFORE_AND_KEY, [({"before": (1,), "key": (7,)}, MOVES)]),
     ],
@@ -113,6 +114,7 @@ def test_an_update(
         ("key struct<name: string>", {"key": ("ann",)}),
         ("key struct<name: string, code: int>", {"key": ("ann", 5)}),
         ("key struct<id: bigint>", {"key": (7,)}),
+        ("key struct<id: string>", {"key": ("a",)}),
         ("before struct<id: bigint>", {"before": None}),
         ("before struct<id: bigint>", {"before": (None,)}),
         ("before struct<id: bigint>, key binary", {"before": None, "key": b"x"}),
