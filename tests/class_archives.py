@@ -6,13 +6,15 @@ changes must only ever be time: no test may need an archive.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
@@ -59,16 +61,25 @@ def use_class_archives(*, create: bool) -> None:
         for archive, make in ((kafka, _make_kafka), (spark, _make_spark)):
             if not archive.exists():
                 archive.parent.mkdir(parents=True, exist_ok=True)
-                part = archive.with_suffix(f".{os.getpid()}")
-                # A machine may be too busy for it.
-                with suppress(LocalBrokerError, subprocess.SubprocessError, OSError):
-                    make(part)
-                    part.replace(archive)
+                with _alone(archive):
+                    # A machine may be too busy for it.
+                    if not archive.exists():
+                        with suppress(LocalBrokerError, subprocess.SubprocessError, OSError):
+                            make(part := archive.with_suffix(f".{os.getpid()}"))
+                            part.replace(archive)
     # What a JVM gets on its command line, such as Spark's own archive, wins over this variable.
     if kafka.exists():
         os.environ["JAVA_TOOL_OPTIONS"] = " ".join([*_inherited(), *_using(kafka)])
     if spark.exists():
         os.environ["PYSPARK_SUBMIT_ARGS"] = _submit_arguments(*_using(spark))
+
+
+@contextmanager
+def _alone(archive: Path) -> Iterator[None]:
+    """Parts of `make test` begin at the same time, and one of them makes it for all."""
+    with archive.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _digest(data: bytes) -> str:

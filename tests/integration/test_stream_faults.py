@@ -130,7 +130,6 @@ def test_fault_24_a_topic_is_recreated_under_a_query(stream: Stream, cluster: Cl
     assert stream.records() == sorted(stream.journal.records)
 
 
-@pytest.mark.core
 def test_fault_24_or_the_query_fails_before_it_logs_a_batch(
     stream: Stream, cluster: Cluster
 ) -> None:

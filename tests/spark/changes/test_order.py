@@ -16,6 +16,7 @@ from kafka_spark_source.changes.order import (
     of_row,
 )
 from tests.spark_session import SPARK_ERRORS
+from tests.tiers import first_are_quick
 
 pytestmark = pytest.mark.spark
 
@@ -45,25 +46,28 @@ _STRUCT = "struct<topic: string, partition: int, offset: bigint, topicId: string
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "topic_ids", "expected"),
-    [
-        (("t", 0, 5, "A"), None, (), True),
-        (("t", 0, 5, "A"), ("t", 0, 4, "A"), (), True),
-        (("t", 0, 5, "A"), ("t", 0, 5, "A"), (), False),
-        (("t", 0, 4, "A"), ("t", 0, 5, "A"), (), False),
-        # Brokers before Kafka 2.8 have no ids, and give topics their ids when they are upgraded.
-        (("t", 0, 5, None), ("t", 0, 4, None), (), True),
-        (("t", 0, 5, "A"), ("t", 0, 4, None), (), True),
-        (("t", 0, 4, "A"), ("t", 0, 5, None), (), False),
-        (("t", 0, 4, None), ("t", 0, 5, "A"), (), False),
-        # The order of topics counts, whatever their offsets, partitions and names.
-        (("t", 0, 0, "B"), ("t", 0, 9, "A"), KNOWN, True),
-        (("t", 0, 9, "A"), ("t", 0, 0, "B"), KNOWN, False),
-        (("t", 1, 0, "B"), ("t", 0, 9, "A"), KNOWN, True),
-        (("u", 1, 0, "B"), ("t", 0, 9, "A"), KNOWN, True),
-        (("t", 0, 0, "A"), ("t", 0, 9, None), KNOWN, True),
-        (("t", 0, 1, "B"), ("t", 0, 0, "B"), KNOWN, True),
-        (("t", 0, 0, "B"), ("t", 0, 0, "B"), KNOWN, False),
-    ],
+    first_are_quick(
+        [
+            (("t", 0, 5, "A"), None, (), True),
+            (("t", 0, 5, "A"), ("t", 0, 4, "A"), (), True),
+            (("t", 0, 5, "A"), ("t", 0, 5, "A"), (), False),
+            (("t", 0, 4, "A"), ("t", 0, 5, "A"), (), False),
+            # Brokers before Kafka 2.8 have no ids; topics get theirs when brokers are upgraded.
+            (("t", 0, 5, None), ("t", 0, 4, None), (), True),
+            (("t", 0, 5, "A"), ("t", 0, 4, None), (), True),
+            (("t", 0, 4, "A"), ("t", 0, 5, None), (), False),
+            (("t", 0, 4, None), ("t", 0, 5, "A"), (), False),
+            # The order of topics counts, whatever their offsets, partitions and names.
+            (("t", 0, 0, "B"), ("t", 0, 9, "A"), KNOWN, True),
+            (("t", 0, 9, "A"), ("t", 0, 0, "B"), KNOWN, False),
+            (("t", 1, 0, "B"), ("t", 0, 9, "A"), KNOWN, True),
+            (("u", 1, 0, "B"), ("t", 0, 9, "A"), KNOWN, True),
+            (("t", 0, 0, "A"), ("t", 0, 9, None), KNOWN, True),
+            (("t", 0, 1, "B"), ("t", 0, 0, "B"), KNOWN, True),
+            (("t", 0, 0, "B"), ("t", 0, 0, "B"), KNOWN, False),
+        ],
+        4,
+    ),
 )
 def test_the_newer_change(
     spark: SparkSession,
@@ -77,16 +81,19 @@ def test_the_newer_change(
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "topic_ids", "reason"),
-    [
-        (("t", 1, 9, "A"), ("t", 0, 0, "A"), (), MOVED),
-        (("u", 0, 9, "B"), ("t", 0, 0, "A"), (), MOVED),
-        (("t", 1, 9, "B"), ("t", 0, 0, "B"), KNOWN, MOVED),
-        (("t", 1, 9, None), ("t", 0, 0, None), (), MOVED),
-        (("t", 0, 9, "B"), ("t", 0, 0, "A"), (), f"{RECREATED}A, B"),
-        (("t", 0, 0, "B"), ("t", 0, 9, "A"), (), f"{RECREATED}A, B"),
-        (("t", 0, 0, "B"), ("t", 0, 9, "X"), KNOWN, f"{RECREATED}X, B"),
-        (("u", 0, 0, "B"), ("t", 0, 9, "X"), KNOWN, f"{RECREATED}X, B"),
-    ],
+    first_are_quick(
+        [
+            (("t", 1, 9, "A"), ("t", 0, 0, "A"), (), MOVED),
+            (("u", 0, 9, "B"), ("t", 0, 0, "A"), (), MOVED),
+            (("t", 1, 9, "B"), ("t", 0, 0, "B"), KNOWN, MOVED),
+            (("t", 1, 9, None), ("t", 0, 0, None), (), MOVED),
+            (("t", 0, 9, "B"), ("t", 0, 0, "A"), (), f"{RECREATED}A, B"),
+            (("t", 0, 0, "B"), ("t", 0, 9, "A"), (), f"{RECREATED}A, B"),
+            (("t", 0, 0, "B"), ("t", 0, 9, "X"), KNOWN, f"{RECREATED}X, B"),
+            (("u", 0, 0, "B"), ("t", 0, 9, "X"), KNOWN, f"{RECREATED}X, B"),
+        ],
+        3,
+    ),
 )
 def test_what_has_no_order_fails(
     spark: SparkSession, ours: Position, theirs: Position, topic_ids: Sequence[str], reason: str
@@ -144,26 +151,29 @@ def newer_by_values(
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "new", "old", "differs", "expected"),
-    [
-        (2, 1, FIRST, FIRST, "true", True),
-        (1, 2, ("t", 1, 9, "B", 200), FIRST, "true", False),
-        (1, None, FIRST, FIRST, "true", True),
-        # Equal values: the place in Kafka.
-        (1, 1, ("t", 0, 6, "A", 100), FIRST, "false", True),
-        (1, 1, ("t", 0, 4, "A", 100), FIRST, "true", False),
-        (1, 1, FIRST, FIRST, "true", True),
-        (1, 1, FIRST, FIRST, "false", False),
-        (1, 1, ("t", 0, 6, None, 100), FIRST, "true", True),
-        # A row from before there were positions, and rows without any.
-        (1, 1, FIRST, None, "false", True),
-        (1, 1, None, None, "false", False),
-        # The same change in another partition, which it may have after partitions were added.
-        (1, 1, ("t", 1, 6, "A", 100), FIRST, "false", False),
-        # Debezium wrote it again after a restart: later in Kafka, with its old time.
-        (1, 2, ("t", 0, 9, "A", 90), FIRST, "true", False),
-        (1, 2, ("t", 0, 9, "A", None), FIRST, "true", False),
-        (1, 2, ("t", 0, 4, "A", 200), FIRST, "true", False),
-    ],
+    first_are_quick(
+        [
+            (2, 1, FIRST, FIRST, "true", True),
+            (1, 2, ("t", 1, 9, "B", 200), FIRST, "true", False),
+            (1, None, FIRST, FIRST, "true", True),
+            # Equal values: the place in Kafka.
+            (1, 1, ("t", 0, 6, "A", 100), FIRST, "false", True),
+            (1, 1, ("t", 0, 4, "A", 100), FIRST, "true", False),
+            (1, 1, FIRST, FIRST, "true", True),
+            (1, 1, FIRST, FIRST, "false", False),
+            (1, 1, ("t", 0, 6, None, 100), FIRST, "true", True),
+            # A row from before there were positions, and rows without any.
+            (1, 1, FIRST, None, "false", True),
+            (1, 1, None, None, "false", False),
+            # The same change in another partition, which it may have after partitions were added.
+            (1, 1, ("t", 1, 6, "A", 100), FIRST, "false", False),
+            # Debezium wrote it again after a restart: later in Kafka, with its old time.
+            (1, 2, ("t", 0, 9, "A", 90), FIRST, "true", False),
+            (1, 2, ("t", 0, 9, "A", None), FIRST, "true", False),
+            (1, 2, ("t", 0, 4, "A", 200), FIRST, "true", False),
+        ],
+        4,
+    ),
 )
 def test_the_newer_change_by_values(
     spark: SparkSession,
@@ -179,14 +189,22 @@ def test_the_newer_change_by_values(
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "new", "reason"),
-    [
-        (1, 1, ("t", 1, 6, "A", 100), "two different changes with this sequence.* t-0 at offset 5"),
-        (1, 1, ("u", 0, 6, "A", 100), "two different changes with this sequence"),
-        (1, 1, ("t", 0, 6, "B", 100), "two different changes with this sequence"),
-        (1, 1, None, "two different changes with this sequence"),
-        # The database was moved: its positions begin again.
-        (1, 2, ("t", 0, 9, "A", 200), "later in Kafka and in the database.* t-0 at offset 5"),
-    ],
+    first_are_quick(
+        [
+            (
+                1,
+                1,
+                ("t", 1, 6, "A", 100),
+                "two different changes with this sequence.* t-0 at offset 5",
+            ),
+            (1, 1, ("u", 0, 6, "A", 100), "two different changes with this sequence"),
+            (1, 1, ("t", 0, 6, "B", 100), "two different changes with this sequence"),
+            (1, 1, None, "two different changes with this sequence"),
+            # The database was moved: its positions begin again.
+            (1, 2, ("t", 0, 9, "A", 200), "later in Kafka and in the database.* t-0 at offset 5"),
+        ],
+        2,
+    ),
 )
 def test_values_that_give_no_order_fail(
     spark: SparkSession, ours: int, theirs: int, new: At | None, reason: str
@@ -201,13 +219,16 @@ FILE: tuple[TextPart, ...] = ((".`server`", ".`file`"),)
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "type_", "texts"),
-    [
-        ("mysql-bin.1000000", "mysql-bin.999999", "string", (("",),)),
-        ("binlog.000001", "mysql-bin.000123", "string", (("",),)),
-        ("maria-bin.000001", "mysql-bin.000123", "string", (("",),)),
-        ("0/9", "0/16", "string", (("",),)),
-        ((1, "mysql-bin.1000000", 4), (1, "mysql-bin.999999", 5), BINLOG, FILE),
-    ],
+    first_are_quick(
+        [
+            ("mysql-bin.1000000", "mysql-bin.999999", "string", (("",),)),
+            ("binlog.000001", "mysql-bin.000123", "string", (("",),)),
+            ("maria-bin.000001", "mysql-bin.000123", "string", (("",),)),
+            ("0/9", "0/16", "string", (("",),)),
+            ((1, "mysql-bin.1000000", 4), (1, "mysql-bin.999999", 5), BINLOG, FILE),
+        ],
+        3,
+    ),
 )
 def test_texts_that_are_not_in_the_order_of_their_numbers_fail(
     spark: SparkSession,
@@ -223,13 +244,16 @@ def test_texts_that_are_not_in_the_order_of_their_numbers_fail(
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "type_", "texts"),
-    [
-        ("mysql-bin.000124", "mysql-bin.000123", "string", (("",),)),
-        ("pear", "fig", "string", (("",),)),
-        ("01J9ZQ5Y0B", "01J9ZQ5XXX", "string", (("",),)),
-        ((2, "binlog.000001", 4), (1, "mysql-bin.999999", 5), BINLOG, FILE),
-        ((1, "binlog.000001", 6), (1, "binlog.000001", 5), BINLOG, FILE),
-    ],
+    first_are_quick(
+        [
+            ("mysql-bin.000124", "mysql-bin.000123", "string", (("",),)),
+            ("pear", "fig", "string", (("",),)),
+            ("01J9ZQ5Y0B", "01J9ZQ5XXX", "string", (("",),)),
+            ((2, "binlog.000001", 4), (1, "mysql-bin.999999", 5), BINLOG, FILE),
+            ((1, "binlog.000001", 6), (1, "binlog.000001", 5), BINLOG, FILE),
+        ],
+        2,
+    ),
 )
 def test_other_texts_are_in_order(
     spark: SparkSession,

@@ -12,6 +12,7 @@ from kafka_spark_source.changes.arguments import ChangeError
 from kafka_spark_source.changes.checks import check, check_order
 from kafka_spark_source.changes.rows import changes_of, columns_of
 from tests.spark.changes.test_arguments import arguments
+from tests.tiers import first_are_quick
 
 pytestmark = pytest.mark.spark
 
@@ -91,23 +92,50 @@ def test_equal_changes_with_the_same_sequence_are_one(spark: SparkSession) -> No
 
 @pytest.mark.parametrize(
     ("bad", "given", "reason"),
-    [
-        (row("c", None, "x", 9), {}, "t-0 at offset 9: a key is null: id; nothing was applied"),
-        (row("m", 1, "x", 9), {}, "t-0 at offset 9: op is not one of c, u, r, d"),
-        (row(None, 1, "x", 9), {}, "t-0 at offset 9: op is not one of"),
-        (row("c", 1, "x", 9, size=None), {"delete": "size > 1"}, "offset 9: `delete` is null"),
-        (row("c", 1, "x", 9, ts_ms=None), {"sequence_by": "ts_ms"}, "9: the sequence is null"),
-        (row("c", 1, "x", 9, ts_ms=None), {"sequence_by": ["ts_ms", "id"]}, "sequence is null"),
-        (row("c", 1, "x", 9, topic=None), {}, "a row with a null position: the sequence is null"),
-        (row("c", 1, "x", 9, ts_ms=None), {"history": True}, "9: the time of the change is null"),
-        (row("c", 1, "x", 9, partition=1), {}, "9: the key has changes in another partition"),
-        (row("c", 1, "x", 0), {}, "the record has two different changes of one key"),
-        (row("c", 1, "x", 9, topic="u", topicId="B"), {}, "the key has changes in another part"),
-        (row("c", 1, "x", 9, topicId="B"), {}, r"9: the topic was deleted and .* The ids are A, B"),
-        (row("c", 1, "x", 9, topicId="B"), {"topic_ids": ["A"]}, "9: the id of its topic is not"),
-        (row("c", 1, "x", 9, topicId=None), {"topic_ids": ["A"]}, "9: the id of its topic is no"),
-        (row("c", 1, "x", 0), {"sequence_by": "offset"}, "two different changes with this seq"),
-    ],
+    first_are_quick(
+        [
+            (row("c", None, "x", 9), {}, "t-0 at offset 9: a key is null: id; nothing was applied"),
+            (row("m", 1, "x", 9), {}, "t-0 at offset 9: op is not one of c, u, r, d"),
+            (row(None, 1, "x", 9), {}, "t-0 at offset 9: op is not one of"),
+            (row("c", 1, "x", 9, size=None), {"delete": "size > 1"}, "offset 9: `delete` is null"),
+            (row("c", 1, "x", 9, ts_ms=None), {"sequence_by": "ts_ms"}, "9: the sequence is null"),
+            (row("c", 1, "x", 9, ts_ms=None), {"sequence_by": ["ts_ms", "id"]}, "sequence is null"),
+            (
+                row("c", 1, "x", 9, topic=None),
+                {},
+                "a row with a null position: the sequence is null",
+            ),
+            (
+                row("c", 1, "x", 9, ts_ms=None),
+                {"history": True},
+                "9: the time of the change is null",
+            ),
+            (row("c", 1, "x", 9, partition=1), {}, "9: the key has changes in another partition"),
+            (row("c", 1, "x", 0), {}, "the record has two different changes of one key"),
+            (
+                row("c", 1, "x", 9, topic="u", topicId="B"),
+                {},
+                "the key has changes in another part",
+            ),
+            (
+                row("c", 1, "x", 9, topicId="B"),
+                {},
+                r"9: the topic was deleted and .* The ids are A, B",
+            ),
+            (
+                row("c", 1, "x", 9, topicId="B"),
+                {"topic_ids": ["A"]},
+                "9: the id of its topic is not",
+            ),
+            (
+                row("c", 1, "x", 9, topicId=None),
+                {"topic_ids": ["A"]},
+                "9: the id of its topic is no",
+            ),
+            (row("c", 1, "x", 0), {"sequence_by": "offset"}, "two different changes with this seq"),
+        ],
+        7,
+    ),
 )
 def test_a_bad_change_is_named(
     spark: SparkSession, bad: Row, given: dict[str, Any], reason: str
