@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import pytest
 
+_Marks = tuple[pytest.MarkDecorator, ...]
+
 ONE: Final = (pytest.mark.slow, pytest.mark.core, pytest.mark.older)
 """For one kill: in `make test-all`, on the oldest PySpark."""
 MANY: Final = (pytest.mark.slow, pytest.mark.newest)
@@ -18,13 +20,7 @@ def first_are_core(cases: Iterable[Any], count: int = 1) -> list[Any]:
 
     A case is one value or one tuple of values.
     """
-    return [
-        pytest.param(
-            *(case if type(case) is tuple else (case,)),
-            marks=pytest.mark.core if number < count else (),
-        )
-        for number, case in enumerate(cases)
-    ]
+    return _marked(cases, count, first=(pytest.mark.core,), others=())
 
 
 def first_are_quick(cases: Iterable[Any], count: int = 1) -> list[Any]:
@@ -32,10 +28,13 @@ def first_are_quick(cases: Iterable[Any], count: int = 1) -> list[Any]:
 
     A case is one value or one tuple of values.
     """
+    return _marked(cases, count, first=(), others=(pytest.mark.slow,))
+
+
+def _marked(cases: Iterable[Any], count: int, first: _Marks, others: _Marks) -> list[Any]:
     return [
         pytest.param(
-            *(case if type(case) is tuple else (case,)),
-            marks=() if number < count else pytest.mark.slow,
+            *(case if type(case) is tuple else (case,)), marks=first if number < count else others
         )
         for number, case in enumerate(cases)
     ]
