@@ -78,6 +78,11 @@ class Arguments:
     prefix: str
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The columns of the rows that the arguments name for the table; keys may be twice."""
+        return (*self.keys, *(self.columns or ()))
+
+    @property
     def own_columns(self) -> tuple[str, ...]:
         """The columns of the target that are not the rows'."""
         position = (AT,) if self.sequence_by else ()
@@ -133,7 +138,7 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
         tombstones=tombstones,
         prefix=prefix,
     )
-    _refuse_own_columns(parsed, [*parsed.keys, *(parsed.columns or ())])
+    _refuse_own_columns(parsed, parsed.named)
     return parsed
 
 
@@ -158,11 +163,7 @@ def table_columns(
             f"the rows have two columns {twice[0]}: names that differ in their case only are one "
             "for a table, so give one of them another name, with withColumnRenamed"
         )
-    missing = [
-        each
-        for each in (*arguments.keys, *(arguments.columns or ()))
-        if each.lower() not in by_name
-    ]
+    missing = [each for each in arguments.named if each.lower() not in by_name]
     if missing:
         meant = did_you_mean(missing[0], by_name, before="; ")
         raise ChangeError(
@@ -184,7 +185,7 @@ def usual_names(arguments: Arguments, rows: Sequence[str]) -> dict[str, str]:
 
     To Spark they are the same columns. A column that the arguments name is the table's.
     """
-    own = {each.lower() for each in (*arguments.keys, *(arguments.columns or ()))}
+    own = {each.lower() for each in arguments.named}
     usual = [*(f"{arguments.prefix}{each}" for each in (*_OF_CHANGES, BEFORE)), *_OF_READS]
     by_name = {each.lower(): each for each in usual if each.lower() not in own}
     found = {each: by_name.get(each.lower(), each) for each in rows}

@@ -146,8 +146,7 @@ def _lacks_key(rows: DataFrame, arguments: Arguments, keys: Sequence[str]) -> Co
 
 
 def _is_of_table(column: str, arguments: Arguments) -> bool:
-    own = (*arguments.keys, *(arguments.columns or ()))
-    return column.lower() in {each.lower() for each in own}
+    return column.lower() in {each.lower() for each in arguments.named}
 
 
 def _is_true(condition: Column) -> Column:
