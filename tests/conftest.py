@@ -43,9 +43,7 @@ os.environ |= poison.ENVIRONMENT
 # From this many tests with brokers on, making the archives of classes saves time.
 _MANY_TESTS = 200
 # They run long through code that its own tests cover, and tracing doubles their time.
-_NOT_COVERED = tuple(
-    f"tests/{each}/" for each in ("endurance", "fakes", "fuzz", "hostile", "simulation")
-)
+_NOT_COVERED = tuple(f"tests/{each}/" for each in ("endurance", "fakes", "fuzz", "simulation"))
 _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluent-kafka")
 
 
