@@ -49,6 +49,12 @@ _SECTIONS: Final = {
         "four partitions into the `noop` sink: by `envelope=upsert`, and by queries on Spark's own "
         "connector.",
     ),
+    "changes": (
+        "Changes",
+        "`make bench-changes` applies micro-batches of 1,000 changes to tables of Delta: by "
+        "`apply_changes`, and by a MERGE of the newest change of each key, as a `foreachBatch` has "
+        "it that is written by hand, without any check.",
+    ),
     "text": (
         "Text",
         "`make bench-text` reads values as text into the `noop` sink, by a CAST and by "
@@ -84,7 +90,7 @@ _SECTIONS: Final = {
     ),
 }
 # Those whose contenders share one session of Spark.
-_ONE_SESSION: Final = ("read", "wide", "upsert", "text", "stream", "formats", "write")
+_ONE_SESSION: Final = ("read", "wide", "upsert", "changes", "text", "stream", "formats", "write")
 # The figures of a section, and what they show.
 FIGURES: Final = {
     "read": [

@@ -184,6 +184,21 @@ def _upsert_tables(results: Row) -> Iterator[Table]:
     )
 
 
+def _changes_tables(results: Row) -> Iterator[Table]:
+    yield (
+        ["a micro-batch", "s", "times as long", "jobs of Spark"],
+        [
+            [
+                row["contender"],
+                f"{row['seconds']:.1f}",
+                f"**{row['times']:.2f}** ({{:.2f}} to {{:.2f}})".format(*row["times_quartiles"]),
+                str(row["jobs"]),
+            ]
+            for row in results["results"]
+        ],
+    )
+
+
 def _text_tables(results: Row) -> Iterator[Table]:
     yield (
         ["values, bytes", "", "rows/s", "times kafka", "times kafka, tuned", "CPU of a row"],
@@ -313,6 +328,7 @@ TABLES: Final = {
     "settings": _settings_tables,
     "wide": _wide_tables,
     "upsert": _upsert_tables,
+    "changes": _changes_tables,
     "text": _text_tables,
     "stream": _stream_tables,
     "formats": _formats_tables,
