@@ -103,6 +103,27 @@ def fetch_rest(
         fetcher.close()
 
 
+def check_position(cluster: Cluster, reading: PartlyRead, idle_timeout_ms: int) -> None:
+    """Check by one Fetch that a log that ends at a position still has the records before it.
+
+    If it was cut and has grown to the position again, a read would find nothing new to request.
+
+    Args:
+        cluster: The cluster.
+        reading: An empty rest at the position, with the leader epoch of the batch before it.
+        idle_timeout_ms: How long to retry.
+
+    Raises:
+        LogTruncatedError: Records before the position are no longer in the log.
+        KafkaError: As from `fetch_range`.
+    """
+    fetcher = _Fetcher(cluster, reading, idle_timeout_ms, take_batches)
+    try:
+        fetcher.check()
+    finally:
+        fetcher.close()
+
+
 class _Fetcher:
     """Sends the Fetches of one range: the request in flight, and how long to retry."""
 
@@ -155,6 +176,17 @@ class _Fetcher:
                 self._wait_idle(data)
         return None
 
+    def check(self) -> None:
+        """Receive a response whose leader has the epoch of the position up to it."""
+        while True:
+            try:
+                self._send()
+                self._receive()
+            except KafkaError as error:
+                self._recover(error)
+            else:
+                return
+
     def close(self) -> None:
         """Abandon the Fetch in flight and close its connection, since nothing will read from it."""
         if self._sent is not None:
@@ -195,6 +227,8 @@ class _Fetcher:
         config, position = self._cluster.config, self._position
         topic = topic._replace(topic_id=self._identity.topic_id)
         wait_ms = min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms))
+        if position.is_done:
+            wait_ms = 0  # a check: there is no record to wait for
         max_bytes = position.max_bytes
         wanted = WantedPartition(
             self._topic_partition, position.offset, position.epoch, max_bytes, leader, topic

@@ -16,8 +16,9 @@ from typing import Final
 
 from kafka_protocol.client.clock import Deadline, pause_before_retry
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.exchange import group_by_leader
 from kafka_protocol.client.cluster.metadata import Topic, has_topic_id
-from kafka_protocol.client.consumer.fetch import fetch_rest
+from kafka_protocol.client.consumer.fetch import check_position, fetch_rest
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
 from kafka_protocol.client.consumer.fetch_response import (
     UNKNOWN_EPOCH,
@@ -68,6 +69,8 @@ class ReadTopics:
         }
         # The end of the last batch that was read of each partition, and its leader epoch.
         self._read_to: dict[TopicPartition, tuple[int, int]] = {}
+        # The leader epochs at which the end of a log was found to be the end of what was read.
+        self._checked: dict[TopicPartition, int] = {}
         self._by_topic = {name: self._chosen(topic) for name, topic in topics.items()}
 
     def __repr__(self) -> str:
@@ -88,8 +91,8 @@ class ReadTopics:
             timeout_ms: How long brokers may take for a response; by default the client's.
 
         Raises:
-            DataLossError: A topic was deleted or created again (TopicGoneError), or a log ends
-                before a position.
+            DataLossError: A topic was deleted or created again (TopicGoneError), a log ends
+                before a position, or it was cut and has grown to it (LogTruncatedError).
             KafkaError: As from `list_offsets`.
         """
         config = self._cluster.config
@@ -114,6 +117,7 @@ class ReadTopics:
                     raise
             else:
                 if not beyond:
+                    self._check_ends(positions, ranges, deadline)
                     return ranges
                 # A topic that was created again has a shorter log at first, and says so better.
                 doubted = doubted or Deadline.after(config.times.topic_changed_ms)
@@ -132,10 +136,7 @@ class ReadTopics:
             KafkaError: As from `fetch_range`.
         """
         tp = wanted.topic_partition
-        offset, epoch = self._read_to.get(tp, (0, UNKNOWN_EPOCH))
-        if offset != wanted.from_offset:
-            epoch = UNKNOWN_EPOCH  # of a batch that was left out, such as a marker
-        reading = PartlyRead(wanted, self.topic_ids.get(tp.topic), epoch)
+        reading = self._reading(wanted)
         for fetched in fetch_rest(self._cluster, reading, idle_timeout_ms, take):
             header = fetched.batches[-1].header
             epoch = UNKNOWN_EPOCH  # in the old formats
@@ -144,6 +145,30 @@ class ReadTopics:
             self._read_to[tp] = header.next_offset, epoch
             yield fetched
             del fetched  # so that the next response can have its memory
+
+    def _reading(self, wanted: OffsetRange) -> PartlyRead:
+        """A range, with the leader epoch of the batch before it."""
+        tp = wanted.topic_partition
+        offset, epoch = self._read_to.get(tp, (0, UNKNOWN_EPOCH))
+        if offset != wanted.from_offset:
+            epoch = UNKNOWN_EPOCH  # of a batch that was left out, such as a marker
+        return PartlyRead(wanted, self.topic_ids.get(tp.topic), epoch)
+
+    def _check_ends(
+        self,
+        positions: Mapping[TopicPartition, int],
+        ranges: Sequence[OffsetRange],
+        deadline: Deadline,
+    ) -> None:
+        """Check the logs without new records that have another leader than what was read."""
+        ends = (self._read_to.keys() & positions.keys()) - {each.topic_partition for each in ranges}
+        by_leader, _without_leader = group_by_leader(self._cluster, ends, deadline)
+        for tp, (leader, _) in [led for group in by_leader.values() for led in group.items()]:
+            reading = self._reading(OffsetRange(tp, positions[tp], positions[tp]))
+            known = UNKNOWN_EPOCH, reading.epoch, self._checked.get(tp)
+            if reading.epoch != UNKNOWN_EPOCH and leader.epoch not in known:
+                check_position(self._cluster, reading, self._cluster.config.request_timeout_ms)
+                self._checked[tp] = leader.epoch
 
     def _refresh(
         self,

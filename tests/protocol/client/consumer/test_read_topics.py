@@ -8,7 +8,7 @@ from contextlib import closing
 from itertools import count
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_protocol.client.clock import Deadline
@@ -18,6 +18,7 @@ from kafka_protocol.client.consumer.read_topics import ReadTopics
 from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.errors import BrokerError, DataLossError, KafkaError
+from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.cluster import Partition, ScriptedCluster
 from tests.fakes.log import Log, in_transaction
@@ -161,6 +162,35 @@ def test_a_log_that_was_cut_and_has_grown_since(cluster: ScriptedCluster) -> Non
             follower.poll()
 
 
+def test_a_log_that_was_cut_and_has_grown_to_the_position(cluster: ScriptedCluster) -> None:
+    """No record is new, so no Fetch would show it."""
+    cluster.append(FIRST, b"a")
+    cluster.append(FIRST, b"b")
+    with closing(client_of(cluster)) as client:
+        follower = Follower(client)
+        follower.poll()
+        cluster.log(FIRST).truncate(1)
+        cluster.move_leader(FIRST, 1)
+        cluster.append(FIRST, b"c")
+        with pytest.raises(LogTruncatedError):
+            follower.poll()
+
+
+def test_a_new_leader_is_checked_once(cluster: ScriptedCluster) -> None:
+    cluster.append(FIRST, b"a")
+    with closing(client_of(cluster)) as client:
+        follower = Follower(client)
+        follower.poll()
+        cluster.move_leader(FIRST, 1)
+        before = len(cluster.asked(FetchRequest))
+        follower.poll()
+        follower.poll()
+        assert len(cluster.asked(FetchRequest)) - before == 1
+        cluster.append(FIRST, b"b")
+        follower.poll()
+        assert follower.values == {FIRST: [b"a", b"b"]}
+
+
 def test_records_that_were_deleted_before_they_were_read(cluster: ScriptedCluster) -> None:
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
@@ -246,6 +276,7 @@ EVENTS = [History.append, History.add_partition, History.create_again, History.c
 
 
 @pytest.mark.no_cover
+@example([History.append, History.poll, History.cut])
 @given(st.lists(st.sampled_from([*EVENTS, History.append, *[History.poll] * 3]), max_size=15))
 def test_each_record_is_read_once_and_in_order_or_there_is_an_error(
     events: list[Callable[[History], None]],
