@@ -101,7 +101,6 @@ def test_another_delete_before_it_tells_nothing(spark: SparkSession) -> None:
     assert found[2, 7] == (None, ["size"], None)
 
 
-@pytest.mark.slow
 def test_the_place_in_the_database_links_them_in_any_partition(spark: SparkSession) -> None:
     first = row("c", 1, "a", 0, size=7, source=(1,))
     old, new = rekey(1, 2, 1, source=(5,))
