@@ -14,9 +14,9 @@ import os
 import re
 import subprocess
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -105,19 +105,26 @@ class Addressed:
         self._servers = servers
         self._file = file
         self._names_in_file = 0
-        self._before = lengths(servers) if servers else {}
+        self._before = _ends(servers) if servers else {}
         self._of_writers: list[dict[str, str]] = []
         self._watch_spark(patches)
         self._watch_producers(patches)
 
     def misdirected(self) -> dict[str, tuple[int, int]]:
-        """The topics that are longer than they should be: how long they should be, and are."""
+        """The topics with more new records than they should have: how many, and how many."""
         if self.is_blind or self._writes_by_column():
             return {}
-        wanted = Counter(self._before)
-        wanted.update(self.told)
-        found = lengths(self._servers)
-        return longer(found, {each: wanted[each] for each in found if each not in self.named})
+        grown: Counter[str] = Counter()
+        starts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for (topic, number), end in _ends(self._servers).items():
+            start = starts[topic][number] = self._before.get((topic, number), 0)
+            grown[topic] += end - start
+        wanted = {topic: self.told[topic] for topic in grown if topic not in self.named}
+        # The marker of a transaction has an offset, too. An earlier test's may come at any time.
+        found = {
+            each: _records(self._servers, each, starts[each]) for each in longer(grown, wanted)
+        }
+        return longer(found, wanted)
 
     def note_jobs(self, folder: Path) -> None:
         """What jobs have named, which ended before this."""
@@ -259,12 +266,17 @@ def longer(found: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, tup
 
 def lengths(servers: str) -> dict[str, int]:
     """How many offsets each topic of some brokers has had, except internal ones."""
-    consumer = confluent_kafka.Consumer({"bootstrap.servers": servers, "group.id": "lengths"})
-    client = AdminClient({"bootstrap.servers": servers})
-    try:
+    found: Counter[str] = Counter()
+    for (topic, _), end in _ends(servers).items():
+        found[topic] += end
+    return dict(found)
+
+
+def _ends(servers: str) -> dict[tuple[str, int], int]:
+    """The end of each log, by topic and partition, except of internal topics."""
+    with closing(_consumer(servers)) as consumer:
         topics = consumer.list_topics(timeout=_SECONDS).topics
-    finally:
-        consumer.close()
+    client = AdminClient({"bootstrap.servers": servers})
     latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     places = {
         confluent_kafka.TopicPartition(name, number): latest
@@ -272,9 +284,41 @@ def lengths(servers: str) -> dict[str, int]:
         if not name.startswith(_INTERNAL) and topic.error is None
         for number in topic.partitions
     }
-    found: Counter[str] = Counter()
+    found: dict[tuple[str, int], int] = {}
     level = confluent_kafka.IsolationLevel.READ_UNCOMMITTED
     for place, end in client.list_offsets(places, isolation_level=level).items():
         with suppress(confluent_kafka.KafkaException):  # it is just deleted, or has no leader
-            found[place.topic] += max(end.result(timeout=_SECONDS).offset, 0)
-    return dict(found)
+            found[place.topic, place.partition] = max(end.result(timeout=_SECONDS).offset, 0)
+    return found
+
+
+def _records(servers: str, topic: str, starts: Mapping[int, int]) -> int:
+    """How many records a topic has from these offsets of its partitions on."""
+    count, unread = 0, len(starts)
+    with closing(_consumer(servers)) as consumer:
+        consumer.assign([confluent_kafka.TopicPartition(topic, *each) for each in starts.items()])
+        while unread:
+            message = consumer.poll(_SECONDS)
+            if message is None:
+                raise TimeoutError(f"the end of {topic} is not read within {_SECONDS} s")
+            error = message.error()
+            if error is None:
+                count += 1
+            elif error.code() == confluent_kafka.KafkaError._PARTITION_EOF:
+                unread -= 1
+            else:
+                raise confluent_kafka.KafkaException(error)
+    return count
+
+
+def _consumer(servers: str) -> confluent_kafka.Consumer:
+    return confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "addressed",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_uncommitted",
+        }
+    )
