@@ -150,6 +150,7 @@ def test_avro() -> None:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
+@pytest.mark.timeout(1_800)
 def test_avro_with_a_new_seed() -> None:
     avro_outcomes(random.randrange(2**40), 40_000)
 
