@@ -95,6 +95,13 @@ def test_the_row_of_the_old_key_has_the_value(spark: SparkSession, is_in_table: 
     assert {found[key] for key in ((2, 3), (3, 6), (1, 9))} == {(7, None, None)}
 
 
+def test_a_record_may_be_there_twice(spark: SparkSession) -> None:
+    """Of equal changes any may be taken, so each of them has the value."""
+    found = changes(spark, row("c", 1, "a", 0, size=7), *rekey(1, 2, 1), *rekey(1, 2, 1))
+    found = with_values_of_old_keys(found, changes(spark), arguments(), COLUMNS)
+    assert [each["size"] for each in found.where("id = 2").collect()] == [7, 7]
+
+
 def test_another_delete_before_it_tells_nothing(spark: SparkSession) -> None:
     first = row("c", 1, "a", 0, size=7)
     found = completed(spark, first, row("d", 1, None, 1), rekey(8, 2, 5)[1])
