@@ -67,6 +67,7 @@ class Target:
 
     def schema(self) -> dict[str, str]:
         """The names and types of the columns."""
+        self._spark.sql(f"REFRESH TABLE {self.sql}")
         return dict(self._spark.table(self.sql).dtypes)
 
 
