@@ -82,9 +82,11 @@ def by_hand(table: str) -> Apply:
 
 CONTENDERS: Final[Mapping[str, Callable[[str], Apply]]] = {
     BY_HAND: by_hand,
-    OURS: lambda table: apply_changes(table, keys="id"),
-    f"{OURS}, sequence_by": lambda table: apply_changes(table, keys="id", sequence_by="ts_ms"),
-    f"{OURS}, history": lambda table: apply_changes(table, keys="id", history=True),
+    OURS: lambda table: apply_changes(table, keys="id", evolve=True),
+    f"{OURS}, sequence_by": lambda table: apply_changes(
+        table, keys="id", evolve=True, sequence_by="ts_ms"
+    ),
+    f"{OURS}, history": lambda table: apply_changes(table, keys="id", evolve=True, history=True),
 }
 
 
