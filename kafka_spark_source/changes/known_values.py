@@ -149,16 +149,15 @@ def _with_values_of_one(
 def _with_links(changes: DataFrame, arguments: Arguments) -> DataFrame:
     """The changes with a text that a delete and the insert of the same row have in common."""
     at = F.col(AT if arguments.sequence_by else SEQUENCE)
-    log = at["topic"], at["topicId"], at["partition"]
     # Not the row before: a record may have two changes, and a micro-batch a record twice.
-    records = Window.partitionBy(*log).orderBy(at["offset"])
+    records = Window.partitionBy(at["topic"], at["topicId"], at["partition"]).orderBy(at["offset"])
     change = F.struct(
         at["offset"].alias("offset"),
         (~F.col(TOMBSTONE)).alias("is_row"),
         F.col(PLACE).alias("place"),
     )
     before = F.max(change).over(records.rangeBetween(Window.unboundedPreceding, -1))
-    is_deleted = F.max(TOMBSTONE).over(Window.partitionBy(*log, at["offset"]))
+    is_deleted = F.max(TOMBSTONE).over(records.rangeBetween(0, 0))
     is_next = ~before["is_row"] & (at["offset"] - before["offset"] <= _NEAR)
     beside = F.when(F.col(TOMBSTONE) | (F.col(CREATED) & is_deleted), F.col(PLACE)).when(
         F.col(CREATED) & is_next, before["place"]
