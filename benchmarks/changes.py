@@ -28,18 +28,14 @@ from benchmarks.report import RESULTS, console, save
 from benchmarks.rounds import Result, shuffled
 from benchmarks.session import start
 from kafka_spark_source.changes import apply_changes
-from tests.change_data.jars import LAKES, find
+from tests.change_data.jars import find
+from tests.change_data.lake import DELTA, FORMATS
 
 # Java goes on to compile for the first ones.
 WARM_UP: Final = 6
 ROWS: Final = "id bigint, name string, amount decimal(12,2)"
 BY_HAND: Final = "MERGE by hand"
 OURS: Final = "apply_changes"
-DELTA: Final = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
 
 Apply: TypeAlias = Callable[[DataFrame, int], None]
 
@@ -101,16 +97,15 @@ def tables_for(spark: SparkSession) -> dict[str, Apply]:
     return found
 
 
-def check_rows(spark: SparkSession) -> int:
-    """A contender with another table would have no claim to be faster; the number of rows."""
-    columns = "id, name, amount"
+def check_rows(spark: SparkSession) -> None:
+    """A contender with another table would have no claim to be faster."""
+    columns = "id", "name", "amount"
     tables = [
-        spark.table("changes_0").where("NOT deleted").selectExpr(*columns.split(", ")),
-        spark.table("changes_1").where("NOT _tombstone").selectExpr(*columns.split(", ")),
+        spark.table("changes_0").where("NOT deleted").select(*columns),
+        spark.table("changes_1").where("NOT _tombstone").select(*columns),
     ]
     if tables[0].exceptAll(tables[1]).count() or tables[1].exceptAll(tables[0]).count():
         raise RuntimeError(f"the tables of {BY_HAND} and {OURS} differ")
-    return tables[0].count()
 
 
 def measure(spark: SparkSession, options: argparse.Namespace) -> list[Result]:
@@ -181,7 +176,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
-    jars = ",".join(sorted(map(str, find(LAKES["4.2"]["delta"]).glob("*.jar"))))
+    jars = ",".join(sorted(map(str, find(FORMATS["delta"]).glob("*.jar"))))
     with TemporaryDirectory() as warehouse:
         spark = start(jars, {**DELTA, "spark.sql.warehouse.dir": warehouse})
         results = measure(spark, options)

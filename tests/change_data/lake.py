@@ -17,7 +17,7 @@ FORMATS: Final[Mapping[str, str]] = LAKES.get(pyspark.__version__.rpartition("."
 ICEBERG: Final = "lake"
 """The catalog with tables of Iceberg."""
 
-_DELTA: Final = {
+DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Tables are small: their logs are read with one task.
@@ -34,7 +34,7 @@ def is_newest_with(format_: str) -> bool:
 def lake_session(warehouse: Path) -> Iterator[SparkSession]:
     """A session with all formats; tables of Iceberg are in the catalog ICEBERG, in `warehouse`."""
     jars = [jar for name in FORMATS.values() for jar in find(name).glob("*.jar")]
-    config = {"spark.jars": ",".join(map(str, sorted(jars))), **_DELTA}
+    config = {"spark.jars": ",".join(map(str, sorted(jars))), **DELTA}
     if "iceberg" in FORMATS:
         config["spark.sql.extensions"] += f",{_EXTENSION}"
         config |= {
