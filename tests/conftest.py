@@ -64,6 +64,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.no_cover)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run what is traced first: a cached function runs once, and would not be seen later."""
+    if config.pluginmanager.hasplugin("_cov"):
+        items.sort(key=lambda item: "no_cover" in item.keywords)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     starts_java = [
         item
