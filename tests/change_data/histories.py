@@ -156,6 +156,7 @@ class _Database:
         self._offsets = [0, 0]
         self._lsn = 0
         self._step = 0
+        self._lates = 0
 
     def run(self, ops: Sequence[Op]) -> list[list[Record]]:
         found: list[list[Record]] = []
@@ -190,9 +191,12 @@ class _Database:
             for each in [each for group in before[-op.other :] for each in group if op.other]:
                 yield replace(each, offset=self._offset(each.partition))
         elif op.kind == _LATE and row is not None:
-            newest = self._newest[op.row]
+            # No two with one sequence: those are refused in one micro-batch.
+            self._lates += 1
+            newest, before = self._newest[op.row], self._lates
             late = (f"late{self._step}", row[1], self._step, f"a{self._step}")
-            yield replace(self._record("u", op.row, late), lsn=newest.lsn - 1, ts=newest.ts - 1)
+            record = self._record("u", op.row, late)
+            yield replace(record, lsn=newest.lsn - before, ts=newest.ts - before)
 
     def _rekey(self, old: int, new: int, row: tuple[str, str | None, int, str]) -> Iterator[Record]:
         values = (f"r{self._step}", row[1], self._step, f"a{self._step}")

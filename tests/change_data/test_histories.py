@@ -55,8 +55,30 @@ FAILED_ONCE: Final[Mapping[Config, tuple[History, ...]]] = {
             ),
             ((0, 4, 1), (4, 9, 1), (9, 11, 1), (11, 11, 1), (11, 12, 1)),
         ),
+        # Two late changes of a row in one micro-batch: the draw gave them one sequence.
+        History(
+            (Op("insert", 3, 1), Op("late", 3, 0), Op("late", 3, 0)),
+            ((0, 3, 1), (3, 3, 1), (3, 3, 1), (3, 3, 1), (3, 3, 1)),
+        ),
     ),
 }
+
+
+@pytest.mark.core
+def test_no_micro_batch_has_two_changes_in_no_order() -> None:
+    """Those would be refused, as the page says."""
+    config, chance = CONFIGS[0], random.Random(1)
+    for history in [*FAILED_ONCE[config], *(draw(config, chance) for _ in range(5_000))]:
+        records, delivered = records_of(history, config), 0
+        for begin, end, _ in history.rounds:
+            changes: dict[tuple[int, int], Any] = {}
+            for at in range(begin, end):
+                for each in records[at]:
+                    change = each.op, each.values, each.is_sent
+                    first = changes.setdefault((each.id, each.lsn), change)
+                    # What the table has already does no harm.
+                    assert first == change or at < delivered
+            delivered = max(delivered, end)
 
 
 @pytest.mark.core
