@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Collection, Mapping
 from copy import copy
 from typing import Final, NamedTuple
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.errors import BrokerError, ErrorCode
+from kafka_protocol.errors import BrokerError, ErrorCode, ProtocolError
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_names import is_topic_name
@@ -56,17 +57,18 @@ def request_metadata(
 
     Raises:
         BrokerError: The broker refused.
+        ProtocolError: It listed a topic twice.
     """
     request = metadata_request(broker, names, create=create)
     response = broker.request(request, MetadataResponse, deadline)
     if response.error_code:
         raise BrokerError(response.error_code, f"Metadata to {broker}")
-    impossible = {
-        topic.name
-        # Metadata by topic id has no name for an unknown one.
-        for topic in response.topics
-        if topic.name is not None and not is_topic_name(topic.name)
-    }.difference(names or ())
+    # Metadata by topic id has no name for an unknown one.
+    listed = Counter(topic.name for topic in response.topics if topic.name is not None)
+    twice = [name for name, count in listed.items() if count > 1]
+    if twice:
+        raise ProtocolError(f"{broker} listed the topic {shown(twice[0])!r} twice in Metadata")
+    impossible = {name for name in listed if not is_topic_name(name)}.difference(names or ())
     return _without(response, impossible, broker) if impossible else response
 
 

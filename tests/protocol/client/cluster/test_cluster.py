@@ -384,6 +384,15 @@ def test_names_that_kafka_does_not_allow_are_left_out(
         assert cluster.topics([name], Deadline.after(5_000))[name].error_code == invalid
 
 
+@pytest.mark.parametrize("names", [None, ["t"]])
+def test_a_topic_that_is_listed_twice_is_refused(names: list[str] | None) -> None:
+    """Which of them is the topic, nobody knows."""
+    response = MetadataResponse(topics=[Topic(name="t"), Topic(name="t", is_internal=True)])
+    with responding_with(response) as broker, cluster_of(broker.address) as cluster:
+        with pytest.raises(ProtocolError, match="listed the topic 't' twice in Metadata"):
+            cluster.topics(names, Deadline.after(5_000))
+
+
 def test_a_warning_about_names_is_printable(caplog: pytest.LogCaptureFixture) -> None:
     response = MetadataResponse(topics=[Topic(name="a\x1b[2J\n" + "b" * 1_000)])
     with responding_with(response) as broker, cluster_of(broker.address) as cluster:

@@ -184,7 +184,7 @@ def test_fault_44_split_batches_stay_in_the_transaction() -> None:
 
 
 def test_a_missing_partition_keeps_the_others_out() -> None:
-    with transactional(max_block_ms=50) as (cluster, client):
+    with transactional(max_block_ms=500) as (cluster, client):
         producer = Producer(client, begin(client, "a", soon()))
         producer.add(PARTITION, batch_of(b"x"))
         producer.add(TopicPartition("t", 1), batch_of(b"x"))
