@@ -193,10 +193,10 @@ class _Database:
         elif op.kind == _LATE and row is not None:
             # No two with one sequence: those are refused in one micro-batch.
             self._lates += 1
-            newest, before = self._newest[op.row], self._lates
+            newest, by = self._newest[op.row], self._lates
             late = (f"late{self._step}", row[1], self._step, f"a{self._step}")
             record = self._record("u", op.row, late)
-            yield replace(record, lsn=newest.lsn - before, ts=newest.ts - before)
+            yield replace(record, lsn=newest.lsn - by, ts=newest.ts - by)
 
     def _rekey(self, old: int, new: int, row: tuple[str, str | None, int, str]) -> Iterator[Record]:
         values = (f"r{self._step}", row[1], self._step, f"a{self._step}")
