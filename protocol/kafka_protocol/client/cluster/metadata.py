@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections import Counter
 from collections.abc import Collection, Mapping
 from copy import copy
 from typing import Final, NamedTuple
@@ -15,7 +14,7 @@ from typing import Final, NamedTuple
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.errors import BrokerError, ErrorCode, ProtocolError
+from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_names import is_topic_name
@@ -53,29 +52,34 @@ def request_metadata(
     """Send Metadata for topics by name, or for all of them (None).
 
     Topics with a name that Kafka does not allow, and that was not requested, are left out with a
-    warning: names become words of shells, file names and patterns.
+    warning: names become words of shells, file names and patterns. If a topic is listed more
+    than once, the last one counts.
 
     Raises:
         BrokerError: The broker refused.
-        ProtocolError: It listed a topic twice.
     """
     request = metadata_request(broker, names, create=create)
     response = broker.request(request, MetadataResponse, deadline)
     if response.error_code:
         raise BrokerError(response.error_code, f"Metadata to {broker}")
     # Metadata by topic id has no name for an unknown one.
-    listed = Counter(topic.name for topic in response.topics if topic.name is not None)
-    twice = [name for name, count in listed.items() if count > 1]
-    if twice:
-        raise ProtocolError(f"{broker} listed the topic {shown(twice[0])!r} twice in Metadata")
-    impossible = {name for name in listed if not is_topic_name(name)}.difference(names or ())
-    return _without(response, impossible, broker) if impossible else response
+    last = {topic.name: topic for topic in response.topics if topic.name is not None}
+    impossible = {name for name in last if not is_topic_name(name)}.difference(names or ())
+    if impossible:
+        _warn(impossible, broker)
+    elif len(last) == len(response.topics):
+        return response
+    # A copy: a response that is equal to the one before is the same object.
+    kept = copy(response)
+    kept.topics = [
+        topic
+        for topic in response.topics
+        if topic.name is None or (topic.name not in impossible and last[topic.name] is topic)
+    ]
+    return kept
 
 
-def _without(
-    response: MetadataResponse, names: Collection[str], broker: Broker
-) -> MetadataResponse:
-    """A copy: a response that is equal to the one before is the same object."""
+def _warn(names: Collection[str], broker: Broker) -> None:
     _log.warning(
         "%s listed %d topics with names that Kafka does not allow, such as %r; they are left out. "
         "Check that it is a broker of Kafka, and use TLS, so that no one else can respond",
@@ -83,9 +87,6 @@ def _without(
         len(names),
         shown(min(names)),
     )
-    others = copy(response)
-    others.topics = [topic for topic in response.topics if topic.name not in names]
-    return others
 
 
 def metadata_request(

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.errors import (
@@ -385,12 +386,15 @@ def test_names_that_kafka_does_not_allow_are_left_out(
 
 
 @pytest.mark.parametrize("names", [None, ["t"]])
-def test_a_topic_that_is_listed_twice_is_refused(names: list[str] | None) -> None:
-    """Which of them is the topic, nobody knows."""
+def test_fault_39_of_a_topic_that_is_listed_twice_the_last_one_counts(
+    names: list[str] | None,
+) -> None:
     response = MetadataResponse(topics=[Topic(name="t"), Topic(name="t", is_internal=True)])
     with responding_with(response) as broker, cluster_of(broker.address) as cluster:
-        with pytest.raises(ProtocolError, match="listed the topic 't' twice in Metadata"):
-            cluster.topics(names, Deadline.after(5_000))
+        [found] = cluster.with_any_broker(
+            lambda each, setup: request_metadata(each, names, setup), Deadline.after(5_000)
+        ).topics
+    assert found.is_internal
 
 
 def test_a_warning_about_names_is_printable(caplog: pytest.LogCaptureFixture) -> None:
