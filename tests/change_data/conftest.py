@@ -47,6 +47,12 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
 _rows_go_where_they_are_addressed = judges_tests_with("kafka_cluster")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give a busy machine half an hour: a call into the JVM that is cut off spoils later ones."""
+    if item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(1800))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "new_target" in metafunc.fixturenames:
         is_core = metafunc.definition.get_closest_marker("core") is not None
