@@ -20,6 +20,9 @@ WIDER_IN: Final = 3
 
 _KEYS: Final = 4
 _LATE: Final = "late"
+_MAX_OPS: Final = 13
+# Between the sequences of two changes there is room for a late one of each operation.
+_LSN_STEP: Final = _MAX_OPS + 1
 # Kind -> its weight. `keep` leaves a TOAST value as it is; `again` is Debezium after a restart.
 _KINDS: Final = {
     **{"insert": 6, "update": 5, "keep": 5, "delete": 3, "rekey": 5, "back": 1},
@@ -120,7 +123,7 @@ def draw(config: Config, chance: random.Random) -> History:
     }
     if config.history and config.adds:
         kinds.pop("again", None)  # it is a version of its own where only it has the column
-    names = chance.choices([*kinds], [*kinds.values()], k=chance.randrange(3, 14))
+    names = chance.choices([*kinds], [*kinds.values()], k=chance.randint(3, _MAX_OPS))
     # Two different changes with one sequence, of which one is repeated, are in no order.
     if "equal" in names:
         names = [each if each not in {"again", _LATE} else "keep" for each in names]
@@ -156,7 +159,6 @@ class _Database:
         self._offsets = [0, 0]
         self._lsn = 0
         self._step = 0
-        self._lates = 0
 
     def run(self, ops: Sequence[Op]) -> list[list[Record]]:
         found: list[list[Record]] = []
@@ -171,7 +173,7 @@ class _Database:
 
     def _records(self, op: Op, before: Sequence[Sequence[Record]]) -> Iterator[Record]:
         row = self._rows.get(op.row)
-        self._lsn += 10
+        self._lsn += _LSN_STEP
         if op.kind == "insert" and row is None:
             yield self._put("c", op.row, self._values(f"n{self._step}"))
         elif op.kind in {"update", "equal"} and row is not None:
@@ -185,18 +187,17 @@ class _Database:
         elif op.kind in {"rekey", "back"} and row is not None and op.other not in self._rows:
             yield from self._rekey(op.row, op.other, row)
             if op.kind == "back":
-                self._lsn += 10
+                self._lsn += _LSN_STEP
                 yield from self._rekey(op.other, op.row, self._rows[op.other])
         elif op.kind == "again":
             for each in [each for group in before[-op.other :] for each in group if op.other]:
                 yield replace(each, offset=self._offset(each.partition))
         elif op.kind == _LATE and row is not None:
             # No two with one sequence: those are refused in one micro-batch.
-            self._lates += 1
-            newest, by = self._newest[op.row], self._lates
+            newest = self._newest[op.row]
+            lsn, ts = newest.lsn - self._step, newest.ts - self._step
             late = (f"late{self._step}", row[1], self._step, f"a{self._step}")
-            record = self._record("u", op.row, late)
-            yield replace(record, lsn=newest.lsn - by, ts=newest.ts - by)
+            yield replace(self._record("u", op.row, late), lsn=lsn, ts=ts)
 
     def _rekey(self, old: int, new: int, row: tuple[str, str | None, int, str]) -> Iterator[Record]:
         values = (f"r{self._step}", row[1], self._step, f"a{self._step}")

@@ -67,16 +67,17 @@ def request_metadata(
     impossible = {name for name in last if not is_topic_name(name)}.difference(names or ())
     if impossible:
         _warn(impossible, broker)
-    elif len(last) == len(response.topics):
-        return response
-    # A copy: a response that is equal to the one before is the same object.
-    kept = copy(response)
-    kept.topics = [
+    kept = [
         topic
         for topic in response.topics
         if topic.name is None or (topic.name not in impossible and last[topic.name] is topic)
     ]
-    return kept
+    if len(kept) == len(response.topics):
+        return response
+    # A copy: a response that is equal to the one before is the same object.
+    others = copy(response)
+    others.topics = kept
+    return others
 
 
 def _warn(names: Collection[str], broker: Broker) -> None:
