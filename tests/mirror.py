@@ -88,7 +88,6 @@ TESTED_BY: Final = {
     f"{_FORMATS}/options/*.py": "tests/formats/options/test_formats.py",
     f"{_FORMATS}/envelope/connect_*.py": "tests/formats/query/test_debezium.py",
     f"{_FORMATS}/envelope/debezium_*.py": "tests/formats/query/test_debezium.py",
-    f"{_FORMATS}/payload/connect.py": "tests/formats/avro/test_connect.py",
     f"{_FORMATS}/payload/column_encoder.py": "tests/formats/query/test_record_encoder.py",
     f"{_FORMATS}/payload/type_changes.py": "tests/formats/query/test_evolution.py",
     f"{_FORMATS}/payload/schema_text.py": "tests/formats/payload/test_column_decoder.py",

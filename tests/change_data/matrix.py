@@ -167,13 +167,36 @@ CREATE TYPE color AS ENUM ('red', 'green');
 CREATE TYPE pair AS (a int, b text);
 CREATE DOMAIN amount AS numeric(6,2);
 """
+ALTERED: Final[Mapping[str, tuple[str, str]]] = {
+    f"{first}_to_{second}": (first, second)
+    for first, second in (
+        *(("text", "tstz"), ("tstz", "text"), ("text", "uuid"), ("text", "bytea")),
+        *(("bytea", "text"), ("ts3", "ts"), ("ts", "ts3"), ("ts", "tstz"), ("date", "ts")),
+        *(("time3", "time"), ("time", "time3"), ("int8", "ts"), ("ts", "int8"), ("int4", "date")),
+        *(("int2", "int8"), ("int8", "int2"), ("int4", "text"), ("int4", "num10_2")),
+        *(("num10_2", "num38_10"), ("num38_10", "num10_2"), ("num3_5", "num10_2")),
+        *(("num", "num10_2"), ("num10_2", "num"), ("num10_2", "float8"), ("float4", "float8")),
+        *(("bool", "int4"), ("interval", "int8")),
+    )
+}
+"""Columns whose type changes while the connector runs: the type before it, and the one after."""
 ARRAY: Final = "_array"
+LARGE: Final = ("kept", "large_required", "large")
+"""The tables with large values: with REPLICA IDENTITY FULL, with NOT NULL, and plain."""
+REQUIRED_LARGE: Final = (
+    *("varchar", "text", "citext", "json", "jsonb", "hstore", "tsvector"),
+    *(f"{each}_array" for each in ("int4", "int8", "char", "varchar", "text", "json", "uuid")),
+)
+"""The NOT NULL columns with large values. Events with others fail, as Debezium has null for a value
+that is not available."""
 _IN_LARGE: Final = 20
 NULLS, FIRST_EDGE, CHANGED, LAST = 1, 1_000, 5_000, 9_999
 """The numbers of rows: the one with nulls only, the first of `edges`, that with large values, and
 that which is written last."""
 STREAMED: Final = 100
 """What is added to the number of a row that follows the snapshot."""
+ALTERED_ROWS: Final = 3
+"""How many rows have the types before a change, and how many those after it."""
 
 
 class Row(NamedTuple):
@@ -235,14 +258,36 @@ def required() -> list[Row]:
     ]
 
 
-def large() -> Row:
+def large(table: str = LARGE[0]) -> Row:
     """The row of a table whose values are all out of line."""
     values = {name: kind.large for name, kind in KINDS.items() if kind.large}
     arrays = {
         name + ARRAY: f"array_fill({kind.values[0]}::{kind.sql}, ARRAY[{_IN_LARGE}])"
         for name, kind in KINDS.items()
     }
-    return Row(CHANGED, values | arrays)
+    row = values | arrays
+    names = REQUIRED_LARGE if table == "large_required" else row
+    return Row(CHANGED, {name: row[name] for name in names})
+
+
+def altered(place: int) -> list[Row]:
+    """The rows whose columns have the first types (0) or the second ones (1) of ALTERED."""
+    values = {name: KINDS[kinds[place]].values for name, kinds in ALTERED.items()}
+    return [
+        Row(
+            number + place * ALTERED_ROWS,
+            {name: each[min(number, len(each)) - 1] for name, each in values.items()},
+        )
+        for number in range(1, ALTERED_ROWS + 1)
+    ]
+
+
+def alter() -> str:
+    """The statement that changes the types of ALTERED. The values that are there are lost."""
+    changes = (
+        f"ALTER {name} TYPE {KINDS[kind].sql} USING NULL" for name, (_, kind) in ALTERED.items()
+    )
+    return f"ALTER TABLE altered {', '.join(changes)}"
 
 
 def insert(table: str, row: Row, shift: int = 0) -> str:
@@ -262,9 +307,9 @@ def create() -> str:
     }
     stored = [
         f"ALTER TABLE {table} {change}"
-        for table in ("large", "kept")
+        for table in LARGE
         for change in (
-            *(f"ALTER {name} SET STORAGE EXTERNAL" for name in large().values),
+            *(f"ALTER {name} SET STORAGE EXTERNAL" for name in large(table).values),
             "SET (toast_tuple_target = 128)",
         )
     ]
@@ -276,6 +321,15 @@ def create() -> str:
         },
         "large": kept,
         "kept": kept,
+        "large_required": {
+            "id": "int PRIMARY KEY",
+            "changed": "int",
+            **{name: f"{kept[name]} NOT NULL" for name in REQUIRED_LARGE},
+        },
+        "altered": {
+            "id": "int PRIMARY KEY",
+            **{name: KINDS[kind].sql for name, (kind, _) in ALTERED.items()},
+        },
     }
     made = [
         f"CREATE TABLE {table} ({', '.join(f'{name} {sql}' for name, sql in each.items())})"

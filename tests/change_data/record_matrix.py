@@ -32,13 +32,12 @@ from tests.change_data.debezium import (
     debezium,
 )
 from tests.change_data.jars import DEBEZIUM_AVRO
-from tests.change_data.matrix import CONVERTERS, MODES, STREAMED, Row
+from tests.change_data.matrix import CONVERTERS, LARGE, MODES, STREAMED, Row
 from tests.change_data.postgres import postgres
 from tests.witness import messages_of
 
 RECORDED: Final = Path(__file__).parents[1] / "formats" / "envelope" / "recorded_matrix.json.xz"
-TABLES: Final = ("cells", "required", "large", "kept")
-_LARGE: Final = ("kept", "large")
+TABLES: Final = ("cells", "required", "altered", *LARGE)
 _WRITE_SECONDS: Final = 180
 _FRAME_BYTES: Final = 5
 # A cast to text takes blanks away, or adds a mask; that of money has a currency.
@@ -68,8 +67,13 @@ def record_matrix(report: Callable[[str], None]) -> dict[str, Any]:
         cells = [*matrix.cells(), *matrix.edges()]
         connection.execute(matrix.create().encode())
         _insert(connection, {"cells": cells, "required": matrix.required()}, 0)
+        before, after = matrix.altered(0), matrix.altered(1)
+        _insert(connection, {"altered": before[:1]}, 0)
         servers = stack.enter_context(KafkaCluster()).bootstrap_servers
         registry_url = stack.enter_context(SchemaRegistry()).url
+        # By default, BACKWARD, a connector ends at the first schema of a changed type.
+        with closing(SchemaRegistryClient({"url": registry_url})) as client:
+            client.set_compatibility(level="NONE")
         converters = {
             "told": JSON_WITH_SCHEMAS,
             "plain": JSON,
@@ -87,8 +91,13 @@ def record_matrix(report: Callable[[str], None]) -> dict[str, Any]:
         ]
         stack.enter_context(debezium(servers, connectors, DEBEZIUM_AVRO))
         _insert(connection, {"cells": cells, "required": matrix.required()}, STREAMED)
-        for table in _LARGE:
-            _insert(connection, {table: [matrix.large()]}, 0)
+        _insert(connection, {"altered": before[1:]}, 0)
+        changed = _altered_texts(connection, 0)
+        connection.execute(matrix.alter().encode())
+        _insert(connection, {"altered": after}, 0)
+        changed |= _altered_texts(connection, 1)
+        for table in LARGE:
+            _insert(connection, {table: [matrix.large(table)]}, 0)
             connection.execute(f"UPDATE {table} SET changed = 1".encode())
         connection.execute(f"INSERT INTO large (id) VALUES ({matrix.LAST})".encode())
         report("waiting for the last events")
@@ -103,10 +112,11 @@ def record_matrix(report: Callable[[str], None]) -> dict[str, Any]:
         }
         # The event with all large values says nothing.
         for name in names:
-            for table in _LARGE:
+            for table in LARGE:
                 del topics[f"{name}.public.{table}"][0]
         schemas = _schemas(registry_url, topics)
         texts = {table: _texts(connection, table) for table in ("cells", "required", "kept")}
+        texts["altered"] = changed
     return {"texts": texts, "schemas": schemas, "topics": _shared(topics)}
 
 
@@ -140,15 +150,25 @@ def _texts(connection: psycopg.Connection[Any], table: str) -> dict[str, dict[st
         table, [*matrix.KINDS]
     )
     for name in names:
-        for number, value in connection.execute(_text_of(name, table).encode()).fetchall():
+        statement = _text_of(name, name.removesuffix(matrix.ARRAY), table)
+        for number, value in connection.execute(statement.encode()).fetchall():
             found.setdefault(str(number), {})[name] = value
     return found
 
 
-def _text_of(name: str, table: str) -> str:
-    kind = name.removesuffix(matrix.ARRAY)
+def _altered_texts(connection: psycopg.Connection[Any], place: int) -> dict[str, dict[str, Any]]:
+    """What the database says of the rows of `altered` that have a type of each pair."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, kinds in matrix.ALTERED.items():
+        statement = _text_of(name, kinds[place], "altered")
+        for number, value in connection.execute(statement.encode()).fetchall():
+            found.setdefault(str(number), {})[name] = value
+    return found
+
+
+def _text_of(name: str, kind: str, table: str) -> str:
     shown = _SHOWN.get(kind, "{}::text")
-    if name == kind:
+    if not name.endswith(matrix.ARRAY):
         text = shown.format(name)
     elif kind in _WITHOUT_ITEMS:
         text = f"{name}::text"

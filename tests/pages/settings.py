@@ -22,6 +22,7 @@ OF_OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Debezium": (
         *("time.precision.mode", "decimal.handling.mode", "binary.handling.mode"),
         *("interval.handling.mode", "delete.tombstone.handling.mode"),
+        "event.processing.failure.handling.mode",
     ),
     "Kafka Connect's converters": (
         *("schemas.enable", "optional.for.nullables", "wrapper.for.nullables"),

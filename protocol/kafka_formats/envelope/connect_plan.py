@@ -29,7 +29,14 @@ from kafka_formats.envelope.connect_types import (
 )
 from kafka_formats.envelope.conversion import Conversion, Fields, Items, Leaf, Values
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, named
-from kafka_formats.payload.connect import ConnectType, Path, Semantic, Semantics, shown
+from kafka_formats.payload.connect import (
+    ConnectType,
+    Path,
+    Semantic,
+    Semantics,
+    shown,
+    type_at,
+)
 from kafka_formats.payload.type_match import wanted_fields
 from kafka_protocol.columnar.arrow_memory import is_valid
 
@@ -117,14 +124,14 @@ class Planner:
     Attributes:
         reader: The semantic types of the schema to read as.
         untold: What types mean that it does not tell.
-        writer: Those of the schema that payloads were written with, if it is another one.
+        writer: The schema that payloads were written with, if it is another one.
         is_checked: Whether the format checks that it can decode a type; else the types must be
             those of the payload, or wider.
     """
 
     reader: Semantics
     untold: Untold
-    writer: Semantics | None = None
+    writer: ConnectType | None = None
     is_checked: bool = True
 
     def plan(self, raw: pa.DataType, wanted: pa.DataType, path: Path = ()) -> Plan:
@@ -138,6 +145,7 @@ class Planner:
         Raises:
             SchemaError: It cannot be read so. Names the field.
         """
+        self._check_bytes(raw, path)
         plan = self._leaf(raw, wanted, path)
         if plan is not None:
             return plan
@@ -156,9 +164,9 @@ class Planner:
 
     def _leaf(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> Plan | None:
         """The plan of a part that is converted as a whole; None for another one."""
-        semantic = self._semantic(path)
+        semantic = self._semantic(raw, path)
         if semantic is None:
-            self._check_unit(path)
+            self._check_unit(raw, path)
             if self._lacks_unit(raw, wanted):
                 return Plan(raw, self._refused(path))
         elif semantic.name == DECIMAL and self.untold.decimal_is_number:
@@ -201,14 +209,17 @@ class Planner:
                 parts[place] = plan.conversion
         return Plan(pa.struct(fields), Fields(parts) if parts else None)
 
-    def _semantic(self, path: Path) -> Semantic | None:
+    def _semantic(self, raw: pa.DataType, path: Path) -> Semantic | None:
         """The semantic type that values at a path were written with, if it changes their meaning.
 
-        A field that the writer does not have is the default of the reader.
+        A field that the writer does not have is the default of the reader. A text may be one of
+        the reader's kind: each value is checked.
         """
-        written = self.reader if self.writer is None else self.writer
-        found = written[path] if path in written else self.reader.get(path)
-        return found if found is not None and found.name in TYPES else None
+        written = self.reader if self.writer is None else self.writer.semantics
+        reader = _known(self.reader.get(path))
+        found = _known(written[path]) if path in written else reader
+        is_text = raw == TEXT and reader is not None and reader.name in _TEXTS
+        return reader if found is None and is_text else found
 
     def _convert(
         self, semantic: Semantic | None, raw: pa.DataType, wanted: pa.DataType
@@ -248,9 +259,9 @@ class Planner:
         is_number = pa.types.is_decimal(wanted) or wanted == TEXT
         return Semantic(VARIABLE_DECIMAL, {}) if is_number and has_parts(raw) else None
 
-    def _check_unit(self, path: Path) -> None:
+    def _check_unit(self, raw: pa.DataType, path: Path) -> None:
         """Check that numbers of a writer that are read as they are mean what the reader's do."""
-        units = [_unit(self.reader.get(path)), _unit(self._semantic(path))]
+        units = [_unit(self.reader.get(path), raw), _unit(self._semantic(raw, path), raw)]
         if units[0] != units[1]:
             here, there = (each or "without a semantic type" for each in units)
             raise SchemaError(
@@ -258,8 +269,22 @@ class Planner:
                 "of the query"
             )
 
+    def _check_bytes(self, raw: pa.DataType, path: Path) -> None:
+        """Check that bytes stay bytes.
+
+        Avro reads bytes as a text, a text as bytes, and bytes as a decimal of any scale.
+        """
+        written = None if self.writer is None else type_at(self.writer.type, path)
+        if written is None or pa.types.is_null(written) or pa.types.is_decimal(written):
+            return
+        if pa.types.is_binary(written) != pa.types.is_binary(raw):
+            raise SchemaError(
+                f"{named(shown(path))} is {written} in the schema of the payload, and {raw} in "
+                "that of the query"
+            )
+
     def _check(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> None:
-        self._check_unit(path)
+        self._check_unit(raw, path)
         if not (self.is_checked or as_nullable(raw) == wanted or _is_wider(raw, wanted)):
             raise SchemaError(f"{named(shown(path))} has the type {raw}, not {wanted}")
 
@@ -271,8 +296,19 @@ _IMPLIED: Final[Mapping[tuple[pa.DataType, pa.DataType], str]] = {
 }
 
 
-def _unit(semantic: Semantic | None) -> str | None:
-    return semantic.name if semantic is not None and semantic.name in TYPES else None
+# What they say is in their text.
+_TEXTS: Final = frozenset(
+    f"{_TIME}{name}" for name in ("ZonedTimestamp", "IsoDate", "IsoTimestamp")
+)
+
+
+def _known(semantic: Semantic | None) -> Semantic | None:
+    return semantic if semantic is not None and semantic.name in TYPES else None
+
+
+def _unit(semantic: Semantic | None, raw: pa.DataType) -> str | None:
+    known = _known(semantic)
+    return None if known is None or (raw == TEXT and known.name in _TEXTS) else known.name
 
 
 def _is_wider(raw: pa.DataType, wanted: pa.DataType) -> bool:

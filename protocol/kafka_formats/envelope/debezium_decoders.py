@@ -28,7 +28,7 @@ from kafka_formats.envelope.debezium_events import (
 )
 from kafka_formats.envelope.debezium_placeholder import Placeholder
 from kafka_formats.errors import SchemaError
-from kafka_formats.payload.connect import ConnectType, Semantics
+from kafka_formats.payload.connect import ConnectType
 from kafka_formats.payload.format import DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import InPayload, SchemaId
 
@@ -172,14 +172,14 @@ class SchemaDecoders:
         given: The reader's schema.
         wanted: What to read.
         untold: What schemas do not tell.
-        written: The semantic types of the schema with an id; None: all have the reader's.
+        written: The schema with an id; None: all payloads have the reader's.
     """
 
     inner: DecoderOf
     given: ConnectType
     wanted: Wanted
     untold: Untold
-    written: Callable[[SchemaId], Semantics] | None
+    written: Callable[[SchemaId], ConnectType] | None
 
     def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
         """The decoder of the payloads of a schema.
@@ -217,11 +217,12 @@ class DocumentDecoders:
         Raises:
             SchemaError: The schema is invalid, or does not have the wanted types.
         """
+        own = None
         if isinstance(schema_id, InPayload):
-            given = self.schema_of(schema_id.text.decode("utf-8"))
-        else:
-            given = self.given or ConnectType(self.wanted.payload(self.untold), {})
-        planner = Planner(given.semantics, self.untold, is_checked=False)
+            own = self.schema_of(schema_id.text.decode("utf-8"))
+        given = own or self.given or ConnectType(self.wanted.payload(self.untold), {})
+        reader = (self.given or given).semantics
+        planner = Planner(reader, self.untold, given, is_checked=False)
         return self.wanted.decoder(planner, given, self.decoder_for)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from kafka_formats.errors import path_of
+from kafka_formats.errors import ITEMS, VALUES, path_of
 
 
 class Semantic(NamedTuple):
@@ -46,6 +46,20 @@ class ConnectType(NamedTuple):
 
     type: pa.DataType
     semantics: Semantics
+
+
+def type_at(data_type: pa.DataType, path: Path) -> pa.DataType | None:
+    """The type of the part of a type; None if it has no such part."""
+    for name in path:
+        if pa.types.is_struct(data_type) and data_type.get_field_index(name) >= 0:
+            data_type = data_type.field(name).type
+        elif pa.types.is_list(data_type) and name == ITEMS:
+            data_type = data_type.value_type
+        elif pa.types.is_map(data_type) and name == VALUES:
+            data_type = data_type.item_type
+        else:
+            return None
+    return data_type
 
 
 def shown(path: Path) -> str:

@@ -40,7 +40,7 @@ from kafka_formats.options.debezium import DebeziumOptions
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import ERROR_COLUMN, Format, Mode
 from kafka_formats.payload.columns import ColumnFormat
-from kafka_formats.payload.connect import ConnectType, Semantics
+from kafka_formats.payload.connect import ConnectType
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.schema_text import SchemaText
@@ -97,13 +97,13 @@ class EventRecordDecoder:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The semantic types of the schema with an id. It is pickled with tasks."""
+    """The schema with an id. It is pickled with tasks."""
 
     schema_by_id: SchemaById
-    format: type[PayloadFormat]
+    format: PayloadFormat
 
-    def __call__(self, schema_id: SchemaId) -> Semantics:
-        return self.format.semantics_of(self.schema_by_id(schema_id))
+    def __call__(self, schema_id: SchemaId) -> ConnectType:
+        return _connect_type(self.format, self.schema_by_id(schema_id))
 
 
 class DebeziumQuery:
@@ -322,7 +322,7 @@ class DebeziumQuery:
                 _type_in(payload, schema),
                 wanted,
                 self._untold,
-                None if schema_by_id is None else _Written(schema_by_id, type(format_)),
+                None if schema_by_id is None else _Written(schema_by_id, format_),
             )
 
         part = payload_type_in(schema)
@@ -344,7 +344,10 @@ class DebeziumQuery:
 def _type_in(payload: PayloadOptions, schema: SchemaText) -> ConnectType:
     if payload.format is Format.JSON and is_connect_schema(schema.text):
         return connect_type(schema.text)
-    format_ = FORMATS[payload.format]
+    return _connect_type(FORMATS[payload.format], schema)
+
+
+def _connect_type(format_: PayloadFormat, schema: SchemaText) -> ConnectType:
     return ConnectType(format_.type_of(schema), format_.semantics_of(schema))
 
 

@@ -243,11 +243,13 @@ def cells_of(converter: str, mode: str) -> Iterator[Cell]:
     kept = [*large().values]
     for table, names in (("cells", [*columns()]), ("required", [*KINDS]), ("kept", kept)):
         yield from _cells_in(converter, mode, table, names)
-    for found, unavailable in _decoded(converter, mode, "large"):
-        if found["id"].as_py() == CHANGED:
-            for name in large().values:
-                outcome = _outcome_of_large(found.get(name), name in unavailable)
-                yield Cell(converter, mode, name, UNCHANGED, outcome, found.get(name), "large")
+    for table in ("large", "large_required"):
+        ((found, unavailable),) = [
+            each for each in _decoded(converter, mode, table) if each[0]["id"].as_py() == CHANGED
+        ]
+        for name in large(table).values:
+            outcome = _outcome_of_large(found.get(name), name in unavailable)
+            yield Cell(converter, mode, name, UNCHANGED, outcome, found.get(name), table)
 
 
 def _cells_in(converter: str, mode: str, table: str, names: Sequence[str]) -> Iterator[Cell]:

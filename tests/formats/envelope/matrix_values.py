@@ -215,7 +215,8 @@ def _of_number(value: Any) -> Meaning:
 
 _OF_VALUE: Final[Mapping[str, Callable[[Any], Meaning]]] = {
     **dict.fromkeys(_NUMBERS, _of_number),
-    **dict.fromkeys(("float4", "float8"), _float),
+    "float4": lambda value: _float(float(np.float32(value))),
+    "float8": _float,
     # Debezium's `Bits`: the lowest byte first.
     "bit10": lambda value: int.from_bytes(value, "little"),
     "varbit": lambda value: (8 * len(value), int.from_bytes(value, "little")),
