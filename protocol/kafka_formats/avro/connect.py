@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from kafka_formats.avro.schema import PRIMITIVES, parsed
-from kafka_formats.errors import ITEMS, VALUES
-from kafka_formats.payload.connect import Path, Semantic, Semantics, semantic_in
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named
+from kafka_formats.payload.connect import Path, Semantic, Semantics, semantic_in, shown
 from kafka_formats.payload.schema_text import SchemaText
 
 _Named: TypeAlias = "tuple[Path, Semantic | None]"
@@ -27,7 +27,7 @@ def semantics_of(schema: SchemaText) -> Semantics:
     A record within itself has them at its first level only.
 
     Raises:
-        SchemaError: The schema is invalid.
+        SchemaError: The schema is invalid, or a field has aliases.
     """
     parsed(schema)
     walk = _Walk()
@@ -84,6 +84,11 @@ class _Walk:
         node, namespace = self._named[full]
         self._open.add(full)
         for field in node.get("fields", ()):
+            if field.get("aliases"):
+                raise SchemaError(
+                    f"{named(shown((*path, field['name'])))} has aliases, and columns of a table "
+                    "are found by their names only"
+                )
             yield from self.semantics(field["type"], namespace, (*path, field["name"]))
         self._open.discard(full)
 

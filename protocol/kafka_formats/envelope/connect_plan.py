@@ -127,12 +127,15 @@ class Planner:
         writer: The schema that payloads were written with, if it is another one.
         is_checked: Whether the format checks that it can decode a type; else the types must be
             those of the payload, or wider.
+        implies: Whether a part without a semantic type may have one, which follows from the type
+            that is wanted; else schemas tell all of them.
     """
 
     reader: Semantics
     untold: Untold
     writer: ConnectType | None = None
     is_checked: bool = True
+    implies: bool = True
 
     def plan(self, raw: pa.DataType, wanted: pa.DataType, path: Path = ()) -> Plan:
         """Plan a part.
@@ -145,7 +148,7 @@ class Planner:
         Raises:
             SchemaError: It cannot be read so. Names the field.
         """
-        self._check_bytes(raw, path)
+        self._check_written(raw, path)
         plan = self._leaf(raw, wanted, path)
         if plan is not None:
             return plan
@@ -166,12 +169,13 @@ class Planner:
         """The plan of a part that is converted as a whole; None for another one."""
         semantic = self._semantic(raw, path)
         if semantic is None:
-            self._check_unit(raw, path)
+            self._check_unit(raw, wanted, path)
             if self._lacks_unit(raw, wanted):
                 return Plan(raw, self._refused(path))
         elif semantic.name == DECIMAL and self.untold.decimal_is_number:
             return self._number(semantic, wanted, path)
-        convert = self._convert(semantic or self._implied(raw, wanted), raw, wanted)
+        implied = self._implied(raw, wanted) if self.implies else None
+        convert = self._convert(semantic or implied, raw, wanted)
         if convert is not None:
             return Plan(as_nullable(raw), convert)
         if as_nullable(raw) != wanted and semantic is not None and semantic.name != DECIMAL:
@@ -212,13 +216,14 @@ class Planner:
     def _semantic(self, raw: pa.DataType, path: Path) -> Semantic | None:
         """The semantic type that values at a path were written with, if it changes their meaning.
 
-        A field that the writer does not have is the default of the reader. A text may be one of
-        the reader's kind: each value is checked.
+        A field that the writer does not have is the default of the reader. A text may be a moment
+        with a zone: each value is checked.
         """
-        written = self.reader if self.writer is None else self.writer.semantics
         reader = _known(self.reader.get(path))
-        found = _known(written[path]) if path in written else reader
-        is_text = raw == TEXT and reader is not None and reader.name in _TEXTS
+        is_default = self.writer is not None and type_at(self.writer.type, path) is None
+        written = self.reader if self.writer is None or is_default else self.writer.semantics
+        found = _known(written.get(path))
+        is_text = raw == TEXT and reader is not None and reader.name == _ZONED
         return reader if found is None and is_text else found
 
     def _convert(
@@ -230,7 +235,8 @@ class Planner:
         return convert and Leaf(convert, f"the value of {semantic.name} does not fit {wanted}")
 
     def _lacks_unit(self, raw: pa.DataType, wanted: pa.DataType) -> bool:
-        return wanted == LOCAL and raw in {pa.int64(), TEXT} and self.untold.moment is None
+        has_no_unit = self.implies and self.untold.moment is None
+        return has_no_unit and wanted == LOCAL and raw in {pa.int64(), TEXT}
 
     def _refused(self, path: Path) -> Leaf:
         """Refuse numbers without a unit: now, or in documents where there is one."""
@@ -247,7 +253,8 @@ class Planner:
 
     def _implied(self, raw: pa.DataType, wanted: pa.DataType) -> Semantic | None:
         """The semantic type of a part that no schema tells one of, by the wanted type."""
-        if wanted == LOCAL and raw in {pa.int64(), TEXT} and self.untold.moment is not None:
+        moment_as = TEXT if self.untold.is_iso else pa.int64()
+        if wanted == LOCAL and raw == moment_as and self.untold.moment is not None:
             return Semantic(self.untold.moment, {})
         if wanted == DATE and raw == TEXT and self.untold.is_iso:
             return Semantic(f"{_TIME}IsoDate", {})
@@ -259,9 +266,15 @@ class Planner:
         is_number = pa.types.is_decimal(wanted) or wanted == TEXT
         return Semantic(VARIABLE_DECIMAL, {}) if is_number and has_parts(raw) else None
 
-    def _check_unit(self, raw: pa.DataType, path: Path) -> None:
-        """Check that numbers of a writer that are read as they are mean what the reader's do."""
-        units = [_unit(self.reader.get(path), raw), _unit(self._semantic(raw, path), raw)]
+    def _check_unit(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> None:
+        """Check that numbers of a writer that are read as they are mean what the reader's do.
+
+        A text may have any meaning where it stays a text.
+        """
+        known = [_known(self.reader.get(path)), self._semantic(raw, path)]
+        units = [each and each.name for each in known]
+        if raw == wanted == TEXT:
+            units = [None if each in _TEXTS else each for each in units]
         if units[0] != units[1]:
             here, there = (each or "without a semantic type" for each in units)
             raise SchemaError(
@@ -269,22 +282,24 @@ class Planner:
                 "of the query"
             )
 
-    def _check_bytes(self, raw: pa.DataType, path: Path) -> None:
-        """Check that bytes stay bytes.
+    def _check_written(self, raw: pa.DataType, path: Path) -> None:
+        """Check that a format that reads payloads as the reader's type keeps what they say.
 
-        Avro reads bytes as a text, a text as bytes, and bytes as a decimal of any scale.
+        Avro reads bytes as a text or as a decimal of any scale, a number as a moment of another
+        unit, and a large number as the nearest double.
         """
         written = None if self.writer is None else type_at(self.writer.type, path)
-        if written is None or pa.types.is_null(written) or pa.types.is_decimal(written):
+        if written is None or pa.types.is_null(written) or _is_kept(written, raw):
             return
-        if pa.types.is_binary(written) != pa.types.is_binary(raw):
+        has_meaning = self._semantic(raw, path) is not None
+        if not (has_meaning and pa.types.is_temporal(written) and pa.types.is_integer(raw)):
             raise SchemaError(
                 f"{named(shown(path))} is {written} in the schema of the payload, and {raw} in "
                 "that of the query"
             )
 
     def _check(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> None:
-        self._check_unit(raw, path)
+        self._check_unit(raw, wanted, path)
         if not (self.is_checked or as_nullable(raw) == wanted or _is_wider(raw, wanted)):
             raise SchemaError(f"{named(shown(path))} has the type {raw}, not {wanted}")
 
@@ -297,18 +312,27 @@ _IMPLIED: Final[Mapping[tuple[pa.DataType, pa.DataType], str]] = {
 
 
 # What they say is in their text.
-_TEXTS: Final = frozenset(
-    f"{_TIME}{name}" for name in ("ZonedTimestamp", "IsoDate", "IsoTimestamp")
-)
+_ZONED: Final = f"{_TIME}ZonedTimestamp"
+_TEXTS: Final = frozenset({_ZONED, f"{_TIME}IsoDate", f"{_TIME}IsoTimestamp"})
 
 
 def _known(semantic: Semantic | None) -> Semantic | None:
     return semantic if semantic is not None and semantic.name in TYPES else None
 
 
-def _unit(semantic: Semantic | None, raw: pa.DataType) -> str | None:
-    known = _known(semantic)
-    return None if known is None or (raw == TEXT and known.name in _TEXTS) else known.name
+def _is_kept(written: pa.DataType, raw: pa.DataType) -> bool:
+    """Whether values, or parts of them, have the same meaning in both types."""
+    kinds = (
+        pa.types.is_struct,
+        pa.types.is_list,
+        pa.types.is_map,
+        pa.types.is_decimal,
+        pa.types.is_binary,
+    )
+    # Bytes of a decimal have the scale of the writer's schema.
+    is_unscaled = pa.types.is_decimal(written) and pa.types.is_binary(raw)
+    is_same_kind = any(is_kind(written) and is_kind(raw) for is_kind in kinds)
+    return written == raw or is_same_kind or is_unscaled or _is_wider(written, raw)
 
 
 def _is_wider(raw: pa.DataType, wanted: pa.DataType) -> bool:

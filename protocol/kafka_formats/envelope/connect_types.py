@@ -9,6 +9,7 @@ Source: "Data type mappings" of Debezium's connectors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -43,6 +44,7 @@ _CONNECT: Final = "org.apache.kafka.connect.data."
 DECIMAL: Final = f"{_CONNECT}Decimal"
 VARIABLE_DECIMAL: Final = "io.debezium.data.VariableScaleDecimal"
 _MAX_DIGITS: Final = 38
+_SCALE: Final = re.compile(r"-?[0-9]{1,6}")
 
 _Make: TypeAlias = Callable[[pa.DataType, pa.DataType, Semantic], Convert | None]
 
@@ -60,11 +62,18 @@ class Mapped:
     convert: _Make
 
 
-def _fixed(to: pa.DataType, convert: Convert) -> Mapped:
-    """Values of one type."""
+def _fixed(
+    to: pa.DataType, convert: Convert, is_written_as: Callable[[pa.DataType], bool]
+) -> Mapped:
+    """Values of one type. With another type in payloads, the name of a schema means nothing."""
     return Mapped(
-        lambda _raw, _semantic: to, lambda _raw, wanted, _: convert if wanted == to else None
+        lambda raw, _: to if is_written_as(raw) else raw,
+        lambda raw, wanted, _: convert if wanted == to and is_written_as(raw) else None,
     )
+
+
+def _is_days(raw: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(raw) or pa.types.is_date32(raw))
 
 
 def _as_it_is() -> Mapped:
@@ -79,15 +88,20 @@ def _connect_moment() -> Mapped:
     def convert(raw: pa.DataType, wanted: pa.DataType, _semantic: Semantic) -> Convert | None:
         if wanted != LOCAL:
             return None
-        return moment_without_zone if pa.types.is_timestamp(raw) else of_millis
+        if pa.types.is_timestamp(raw):
+            return moment_without_zone
+        return of_millis if pa.types.is_integer(raw) else None
 
-    return Mapped(lambda _raw, _semantic: LOCAL, convert)
+    def default(raw: pa.DataType, _semantic: Semantic) -> pa.DataType:
+        return LOCAL if pa.types.is_timestamp(raw) or pa.types.is_integer(raw) else raw
+
+    return Mapped(default, convert)
 
 
 def scale_of(semantic: Semantic) -> int | None:
     """The scale of a decimal; None if its schema does not tell."""
     text = semantic.parameters.get("scale", "")
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 7 else None
+    return int(text) if _SCALE.fullmatch(text) else None
 
 
 def _decimal_type(raw: pa.DataType, semantic: Semantic) -> pa.DataType:
@@ -95,8 +109,10 @@ def _decimal_type(raw: pa.DataType, semantic: Semantic) -> pa.DataType:
     if pa.types.is_decimal(raw):
         return raw
     text = semantic.parameters.get("connect.decimal.precision", "")
-    precision, scale = int(text) if text.isdecimal() and len(text) < 7 else 0, scale_of(semantic)
-    if scale is None or not 0 <= scale <= _MAX_DIGITS or not 0 < precision <= _MAX_DIGITS:
+    precision, scale = int(text) if _SCALE.fullmatch(text) else 0, scale_of(semantic)
+    if scale is None:
+        return raw
+    if not 0 <= scale <= _MAX_DIGITS or not 0 < precision <= _MAX_DIGITS:
         return TEXT
     return pa.decimal128(max(precision, scale), scale)
 
@@ -129,18 +145,18 @@ def has_parts(raw: pa.DataType) -> bool:
 
 
 TYPES: Final[Mapping[str, Mapped]] = {
-    f"{_TIME}Date": _fixed(DATE, date_of_days),
-    f"{_TIME}Timestamp": _fixed(LOCAL, moment_of_units(1_000)),
-    f"{_TIME}MicroTimestamp": _fixed(LOCAL, moment_of_units(1_000_000)),
-    f"{_TIME}NanoTimestamp": _fixed(LOCAL, moment_of_units(1_000_000_000)),
-    f"{_TIME}ZonedTimestamp": _fixed(MOMENT, moment_of_text),
-    f"{_TIME}IsoDate": _fixed(DATE, date_of_text),
-    f"{_TIME}IsoTimestamp": _fixed(LOCAL, local_moment_of_text),
+    f"{_TIME}Date": _fixed(DATE, date_of_days, _is_days),
+    f"{_TIME}Timestamp": _fixed(LOCAL, moment_of_units(1_000), pa.types.is_integer),
+    f"{_TIME}MicroTimestamp": _fixed(LOCAL, moment_of_units(1_000_000), pa.types.is_integer),
+    f"{_TIME}NanoTimestamp": _fixed(LOCAL, moment_of_units(1_000_000_000), pa.types.is_integer),
+    f"{_TIME}ZonedTimestamp": _fixed(MOMENT, moment_of_text, pa.types.is_string),
+    f"{_TIME}IsoDate": _fixed(DATE, date_of_text, pa.types.is_string),
+    f"{_TIME}IsoTimestamp": _fixed(LOCAL, local_moment_of_text, pa.types.is_string),
     **{
         f"{_TIME}{name}": _as_it_is()
         for name in ("Time", "MicroTime", "NanoTime", "MicroDuration", "NanoDuration", "Year")
     },
-    f"{_CONNECT}Date": _fixed(DATE, date_of_days),
+    f"{_CONNECT}Date": _fixed(DATE, date_of_days, _is_days),
     f"{_CONNECT}Timestamp": _connect_moment(),
     f"{_CONNECT}Time": _as_it_is(),
     DECIMAL: Mapped(_decimal_type, _convert_decimal),

@@ -28,7 +28,7 @@ from kafka_formats.envelope.debezium_events import (
 )
 from kafka_formats.envelope.debezium_placeholder import Placeholder
 from kafka_formats.errors import SchemaError
-from kafka_formats.payload.connect import ConnectType
+from kafka_formats.payload.connect import ConnectType, Semantics
 from kafka_formats.payload.format import DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import InPayload, SchemaId
 
@@ -129,7 +129,9 @@ class WantedEvent:
         rows_before: list[pa.StructType] = []
         if self.row is not None:
             fields[AFTER], row = plan(AFTER, self.row)
-            if BEFORE in parts and plan(BEFORE, self.row).type != fields[AFTER]:
+            written = (planner.writer or given).semantics
+            differ = _columns_in(written, BEFORE, self.row) != _columns_in(written, AFTER, self.row)
+            if BEFORE in parts and (differ or plan(BEFORE, self.row).type != fields[AFTER]):
                 raise SchemaError("the fields before and after of the envelope differ in type")
             if BEFORE in parts or not planner.is_checked:
                 rows_before.append(fields[AFTER])
@@ -222,8 +224,18 @@ class DocumentDecoders:
             own = self.schema_of(schema_id.text.decode("utf-8"))
         given = own or self.given or ConnectType(self.wanted.payload(self.untold), {})
         reader = (self.given or given).semantics
-        planner = Planner(reader, self.untold, given, is_checked=False)
+        planner = Planner(reader, self.untold, given, is_checked=False, implies=own is None)
         return self.wanted.decoder(planner, given, self.decoder_for)
+
+
+def _columns_in(semantics: Semantics, part: str, row: pa.StructType) -> Semantics:
+    """The semantic types of wanted columns in a part of envelopes."""
+    names = {field.name for field in row}
+    return {
+        path[1:]: each
+        for path, each in semantics.items()
+        if len(path) > 1 and path[0] == part and path[1] in names
+    }
 
 
 def _united(structs: Sequence[pa.StructType]) -> pa.StructType:

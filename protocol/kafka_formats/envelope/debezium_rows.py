@@ -41,6 +41,7 @@ class EventRows:
         places: Where each column is from: `row`, `value` (the event), `key`, or `` for the record;
             and its name there. The name `` is all of it.
         shared: The columns of the table that keys have, too.
+        has_shared: Whether keys are known to have all of them, by their schema.
         is_told: Whether a delete without `before` needs no key: its key has other columns.
         keeps_others: Whether events that are about no single row are rows.
     """
@@ -48,6 +49,7 @@ class EventRows:
     schema: pa.Schema
     places: Mapping[str, tuple[str, str]]
     shared: tuple[str, ...]
+    has_shared: bool
     is_told: bool
     keeps_others: bool
 
@@ -68,9 +70,10 @@ class EventRows:
         lacks = is_delete & ~events.is_broken & ~is_valid(parts[ROW])
         if key is not None:
             has_key = is_valid(key.values) & ~key.is_broken
-            # The fault of a broken key is its own.
-            lacks &= ~has_key & ~key.is_broken
             parts[ROW] = self._filled(parts[ROW], key.values, is_delete & has_key)
+            is_unknown = self._has_no_key(parts[ROW], lacks)
+            # The fault of a broken key is its own.
+            lacks = is_delete & ~events.is_broken & ~key.is_broken & is_unknown
         elif self.is_told:
             return columns
         values = pa.StructArray.from_arrays(
@@ -88,6 +91,15 @@ class EventRows:
             own[name] = pc.if_else(mask, pc.coalesce(key, own[name]), own[name])
         is_null = array_of_bools(~(is_valid(row) | is_filled))
         return pa.StructArray.from_arrays([*own.values()], [*own], mask=is_null)
+
+    def _has_no_key(self, row: pa.StructArray, lacks_before: Bools) -> Bools:
+        """Where the key of a row has no value: none at all, or without `before` not all of them."""
+        is_unknown: Bools = ~is_valid(row)
+        if self.shared and self.has_shared:
+            own = fields_of(row)
+            nulls = np.stack([~is_valid(own[name]) for name in self.shared])
+            is_unknown |= nulls.all(axis=0) | (lacks_before & nulls.any(axis=0))
+        return is_unknown
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of decoded records, without empty batches."""

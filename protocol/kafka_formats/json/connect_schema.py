@@ -6,6 +6,7 @@ Source: `JsonConverter.asJsonSchema` and `asConnectSchema`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -16,6 +17,7 @@ from kafka_formats.errors import ITEMS, VALUES, SchemaError, named
 from kafka_formats.payload.connect import ConnectType, Path, Semantic, semantic_in, shown
 
 _MAX_DEPTH: Final = 60
+_SURROGATE: Final = re.compile("[\\ud800-\\udfff]")
 _PRIMITIVES: Final[Mapping[str, pa.DataType]] = {
     "boolean": pa.bool_(),
     "int8": pa.int8(),
@@ -106,6 +108,8 @@ def _fields(node: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Mapping[
         name = each.get("field") if isinstance(each, dict) else None
         if not isinstance(each, dict) or not isinstance(name, str):
             raise SchemaError(f"{_named(path)} has no list of named fields")
+        if _SURROGATE.search(name):
+            raise SchemaError(f"{_named(path)} has a field whose name is not valid Unicode")
         yield name, each
 
 

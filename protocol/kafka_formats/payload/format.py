@@ -76,9 +76,12 @@ class PayloadFormat(ABC):
     Attributes:
         needs_written_schema: Whether payloads are decoded with the schema that they were written
             with.
+        finds_fields_by_name: Whether a field of a payload is one of its name; else schemas may give
+            the number of one field to another, which `losses` finds.
     """
 
     needs_written_schema: ClassVar[bool] = True
+    finds_fields_by_name: ClassVar[bool] = True
 
     @abstractmethod
     def name_of(self, schema: SchemaText) -> str:

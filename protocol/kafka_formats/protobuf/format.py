@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -27,6 +28,8 @@ def _require() -> None:
 
 class ProtobufFormat(PayloadFormat):
     """Payloads number their fields; of the schema that one was written with the names count."""
+
+    finds_fields_by_name: ClassVar[bool] = False
 
     def name_of(self, schema: SchemaText) -> str:
         """The full name of the message."""

@@ -32,7 +32,7 @@ from kafka_formats.envelope.debezium_events import (
     UNAVAILABLE,
 )
 from kafka_formats.envelope.debezium_rows import KEY, VALUE, EventRows
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import SchemaError, named
 from kafka_formats.json.connect_schema import connect_type, is_connect_schema
 from kafka_formats.json.ddl import is_ddl
 from kafka_formats.json.decoder import exact_decoder_for
@@ -97,13 +97,32 @@ class EventRecordDecoder:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The schema with an id. It is pickled with tasks."""
+    """The schema with an id. It is pickled with tasks.
+
+    Attributes:
+        schema_by_id: Finds it.
+        format: Its format.
+        reader: The schema of the query.
+        part: The wanted part of that.
+    """
 
     schema_by_id: SchemaById
     format: PayloadFormat
+    reader: SchemaText
+    part: pa.DataType
 
     def __call__(self, schema_id: SchemaId) -> ConnectType:
-        return _connect_type(self.format, self.schema_by_id(schema_id))
+        written = self.schema_by_id(schema_id)
+        if not self.format.finds_fields_by_name:
+            self._check_numbers(written)
+        return _connect_type(self.format, written)
+
+    def _check_numbers(self, written: SchemaText) -> None:
+        """Converters number the columns in their order: a dropped one gives its number away."""
+        loss = next(iter(self.format.losses(written, self.reader, self.part)), None)
+        if loss is not None:
+            reason = loss.reason or f"has the type {loss.written}, not {loss.read}"
+            raise SchemaError(f"{named(loss.path)} {reason}")
 
 
 class DebeziumQuery:
@@ -206,7 +225,9 @@ class DebeziumQuery:
         if self._options.mode is Mode.PERMISSIVE:
             inner |= _ADDED
         is_told = self._key is not None
-        rows = EventRows(wanted, places, shared, is_told, self._debezium.keep_others)
+        has_shared = self._key_type is not None
+        keeps_others = self._debezium.keep_others
+        rows = EventRows(wanted, places, shared, has_shared, is_told, keeps_others)
         mode = self._options.mode
         records = RecordDecoder(pa.schema(inner), formats, mode, puts_aside, rows.completed)
         return EventRecordDecoder(records, rows, self._query.nulls(VALUE))
@@ -275,7 +296,10 @@ class DebeziumQuery:
         schemas = self._query.schemas_of(payload)
         if payload.format is Format.JSON and not schemas.are_known:
             return None
-        return _type_in(payload, only_schema(payload, schemas.latest).schema)
+        try:
+            return _type_in(payload, only_schema(payload, schemas.latest).schema)
+        except SchemaError as error:
+            raise KafkaConfigError(f"The {payload.column}s cannot be read: {error}") from error
 
     def _wanted_key(
         self, row: pa.StructType | None, keys: Sequence[pa.StructType]
@@ -322,7 +346,9 @@ class DebeziumQuery:
                 _type_in(payload, schema),
                 wanted,
                 self._untold,
-                None if schema_by_id is None else _Written(schema_by_id, format_),
+                None
+                if schema_by_id is None
+                else _Written(schema_by_id, format_, schema, payload_type_in(schema)),
             )
 
         part = payload_type_in(schema)

@@ -121,6 +121,27 @@ def _cells(converter: str, mode: str, name: str, values: Sequence[Value]) -> Ite
         yield _cell(value, name, found, COLUMN, semantics, mode)
 
 
+def pairs_across(converter: str, first: str, then: str) -> Iterator[PairCell]:
+    """Columns of a connector whose options have changed: what was written with the first mode."""
+    written, read = _WRITTEN[converter](first), _WRITTEN[converter](then)
+    for name in written.schemas.keys() & read.schemas.keys():
+        values = [each for each in written.values if each.kind == name]
+        number = [*written.schemas].index(name) + 1
+        exact = [
+            value
+            for value, cell in zip(values, _cells(converter, first, name, values), strict=True)
+            if cell.outcome == EXACT
+        ]
+        reader = len(written.schemas) + 1
+        schemas = {number: written.schemas[name], reader: read.schemas[name]}
+        with _OPTIONS[converter](schemas, reader) as options:
+            query = query_with({"key.format": "raw", "mode": "PERMISSIVE", **options})
+            rows = _rows(query, COLUMN, [each.record for each in exact])
+        semantics = {name: _semantic(read.semantics[name], COLUMN, name)}
+        for value, found in zip(exact, rows, strict=True):
+            yield _cell(value, name, found, COLUMN, semantics, first)
+
+
 def altered_of(converter: str, mode: str) -> Iterator[PairCell]:
     """The columns whose type was changed in the database, read by the schema before and after."""
     events = records_in(f"{converter}_{mode}.public.altered")

@@ -365,13 +365,14 @@ def test_rows_of_an_envelope_have_one_type() -> None:
     types = {"id": pa.int64()}
     with pytest.raises(MalformedRecordError) as raised:
         read(JSON, given, types={"id": pa.timestamp("us")}, columns=["id"])
-    assert "wanted as timestamp_ntz" in str(raised.value)
+    assert "'after.id' has the type int64, not timestamp[us]" in str(raised.value)
     iso = connect_envelope({"id": TOLD["iso"][0]})
     iso["fields"][0] = schema["fields"][0]
     at = [(None, wrapped(iso, event("c", after={"id": "2026-01-01T00:00:00Z"})))]
     with pytest.raises(MalformedRecordError, match="before and after of the envelope differ"):
         read(JSON, at, types={"id": pa.timestamp("us")}, columns=["id"])
-    assert read(JSON, given, types=types, columns=["id"]) == [{"id": 1}]
+    with pytest.raises(MalformedRecordError, match="before and after of the envelope differ"):
+        read(JSON, given, types=types, columns=["id"])
     schema["fields"][0] = {**connect_struct({"id": "string"}), "field": "before"}
     with pytest.raises(MalformedRecordError, match=r"'before\.id' has the type string, not int64"):
         read(JSON, [(None, wrapped(schema, event("c", after={"id": 1})))], types=types)
