@@ -145,8 +145,12 @@ class Log:
         self.high_watermark = self.end_offset
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """The last epoch up to that one, and the offset behind its last record (KIP-320)."""
-        known, end_offset = -1, self.start_offset
+        """The last epoch up to that one, and the offset after its last record (KIP-320).
+
+        Of an epoch whose records were deleted it is the start of the log, as in Kafka's
+        `LeaderEpochFileCache`.
+        """
+        known, end_offset = epoch, self.start_offset
         for batch, next_offset in zip(self._batches, self._next_offsets, strict=True):
             of_batch = int.from_bytes(batch[12:16], "big", signed=True)
             if of_batch > epoch:

@@ -124,9 +124,13 @@ def _text(keys: pa.Array) -> pa.Array:
 
 
 def header_counts(headers: pa.Array) -> Longs:
-    """The number of headers of each record; null has none."""
-    count = pc.list_value_length(headers)
+    """The number of headers of each record, in lists or maps; null has none."""
+    count = pc.list_value_length(_as_lists(headers))
     return np.where(is_valid(count), numbers_of(count), 0).astype(np.int64)
+
+
+def _as_lists(headers: pa.Array) -> pa.ListArray:
+    return headers.cast(HEADERS_TYPE) if pa.types.is_map(headers.type) else headers
 
 
 def encode_headers(headers: pa.Array) -> pa.Array:
@@ -137,8 +141,7 @@ def encode_headers(headers: pa.Array) -> pa.Array:
     Raises:
         EncodeError: A header has no key.
     """
-    if pa.types.is_map(headers.type):
-        headers = headers.cast(HEADERS_TYPE)
+    headers = _as_lists(headers)
     entries = headers.flatten()
     keys = entries.field("key").cast(pa.binary())
     values = entries.field("value").cast(pa.binary())

@@ -207,10 +207,8 @@ def test_a_user_names_another_type() -> None:
         PROTOBUF.check_part(UNTOLD, pa.struct([("d", pa.float64())]))
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-(10**7)))
+@given(st.decimals(places=2, min_value=-(10**7), max_value=10**8 - 1))
 def test_confluents_client_reads_what_is_written(value: Decimal) -> None:
-    if abs(value) >= 10**8:
-        value %= 10**8
     row = {"amount": value, "whole": int(value) % 1000}
     to = pa.struct([("amount", pa.decimal128(12, 3)), ("whole", pa.decimal128(5, 0))])
     payload = PROTOBUF.encoder(SCHEMA).encode(pa.array([row], to))[0].as_py()

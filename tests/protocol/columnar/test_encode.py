@@ -240,13 +240,17 @@ def test_lz4_of_magic_0_has_the_wrong_checksum_of_old_brokers() -> None:
     assert with_wrong_checksum(frames[1])[6] == frames[0][6] != frames[1][6]
 
 
+@pytest.mark.parametrize("headers_type", [HEADERS_TYPE, pa.map_(pa.string(), pa.binary())])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_headers_need_magic_2(magic: int) -> None:
-    without = columns_of([(b"k", b"v", NOW, []), (b"k", b"v", NOW, None)])
+def test_headers_need_magic_2(magic: int, headers_type: pa.DataType) -> None:
+    def columns_with(headers: list[list[tuple[str, None]]]) -> RecordColumns:
+        rows = columns_of([(b"k", b"v", NOW, None) for _ in headers])
+        as_map = pa.array(headers, pa.map_(pa.string(), pa.binary()))
+        return rows._replace(headers=as_map.cast(headers_type))
+
+    without = columns_with([[], []])
     assert [*encode_batches(without, CompressionCodec.NONE, magic=magic)]
-    columns = columns_of(
-        [(b"k", b"v", NOW, None), (b"k", b"v", NOW, [{"key": "h", "value": None}])]
-    )
+    columns = columns_with([[], [("h", None)]])
     with pytest.raises(EncodeError, match=r"headers .*Kafka 0\.11 or newer"):
         [*encode_batches(columns, CompressionCodec.NONE, magic=magic)]
 

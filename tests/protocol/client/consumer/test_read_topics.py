@@ -267,6 +267,7 @@ EVENTS = [History.append, History.add_partition, History.create_again, History.c
 
 @pytest.mark.no_cover
 @example([History.append, History.poll, History.cut])
+@example([History.append, History.append, History.cut, History.poll, History.delete])
 @given(st.lists(st.sampled_from([*EVENTS, History.append, *[History.poll] * 3]), max_size=15))
 def test_each_record_is_read_once_and_in_order_or_there_is_an_error(
     events: list[Callable[[History], None]],
