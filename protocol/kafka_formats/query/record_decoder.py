@@ -39,6 +39,7 @@ _log = logging.getLogger(__name__)
 
 DecodedColumns: TypeAlias = Mapping[str, DecodedColumn]
 
+_MOST_DECODERS: Final = 100
 _PLACE: Final = ("topic", "partition", "offset")
 _AS_IT_CAME: Final = ("key", "value", "headers", TIMESTAMP_MS.name)
 
@@ -156,8 +157,7 @@ class _Run:
         self._decoder = decoder
         self._put_aside = put_aside or self._log_dropped
         self._decoders = {
-            name: _remembering_errors(decoder.formats[name].decoder_of)
-            for name in decoder.decoded_columns
+            name: _remembering(decoder.formats[name].decoder_of) for name in decoder.decoded_columns
         }
         self._accepted: set[tuple[str, SchemaId]] = set()
         self._dropped = 0
@@ -280,18 +280,24 @@ def _any(masks: Sequence[Bools], count: int) -> Bools:
     return union
 
 
-def _remembering_errors(decoder_of: DecoderOf) -> DecoderOf:
-    """Ask once in a task for a schema that does not exist, however many payloads name it."""
+def _remembering(decoder_of: DecoderOf) -> DecoderOf:
+    """Plan once in a task for each schema, and ask once for one that does not exist."""
     errors: dict[SchemaId, SchemaError] = {}
+    decoders: dict[SchemaId, PayloadDecoder] = {}
 
     def remembering(schema_id: SchemaId) -> PayloadDecoder:
         if schema_id in errors:
             raise errors[schema_id]
-        try:
-            return decoder_of(schema_id)
-        except SchemaError as error:
-            errors[schema_id] = error
-            raise
+        if schema_id not in decoders:
+            if len(decoders) == _MOST_DECODERS:
+                # Documents may have a schema each.
+                decoders.clear()
+            try:
+                decoders[schema_id] = decoder_of(schema_id)
+            except SchemaError as error:
+                errors[schema_id] = error
+                raise
+        return decoders[schema_id]
 
     return remembering
 

@@ -15,7 +15,9 @@ from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.payload.format import PayloadDecoder
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query import record_decoder
 from kafka_formats.query.record_decoder import BrokenRecord, RecordDecoder
 from kafka_formats.schema_ids.frames import SchemaId
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
@@ -192,6 +194,25 @@ def test_a_schema_that_does_not_exist_is_asked_for_once_in_a_task() -> None:
     batches = [records([OLD, NEW]).select(none.source_columns)] * 3
     assert sum(batch.num_rows for batch in none.decode(batches)) == 6
     assert asked == [1, 2]
+
+
+def test_each_schema_is_planned_once_in_a_task_and_not_all_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record_decoder, "_MOST_DECODERS", 1)
+    planned: list[SchemaId] = []
+
+    def decoder_of(schema_id: SchemaId) -> PayloadDecoder:
+        planned.append(schema_id)
+        return VALUE.decoder_of(schema_id)
+
+    formats = {"value": ColumnFormat(Framing.CONFLUENT, TYPE, decoder_of)}
+    given = RecordDecoder(pa.schema({"value": TYPE}), formats, Mode.FAILFAST)
+    batches = [records([each, each]).select([*given.source_columns]) for each in (OLD, OLD, NEW)]
+    found = [row["id"] for batch in given.decode(batches) for row in batch["value"].to_pylist()]
+    assert (found, planned) == ([5, 5, 5, 5, 6, 6], [1, 2])
+    assert len([*given.decode([batches[0], batches[2], batches[0]])]) == 3
+    assert planned == [1, 2, 1, 2, 1]
 
 
 def test_headers_can_name_the_schema() -> None:
