@@ -18,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from benchmarks.connectors import CONNECTORS
 from benchmarks.topics import new_topic, rows_of
-from kafka_protocol.columnar.encode import encode_batches
+from kafka_protocol.columnar.writing.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing.waiting import Deadline

@@ -43,7 +43,7 @@ from benchmarks.report import RESULTS, broker, connector_jars, console, save, se
 from benchmarks.rounds import results_of, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, Topic, filled_topic
-from kafka_protocol.columnar.encode import RecordColumns
+from kafka_protocol.columnar.writing.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
 from kafka_spark_source.worker import keep_freed_memory
 

@@ -29,7 +29,7 @@ from kafka_formats.avro.types import arrow_type
 
 # Rows that differ; they are repeated.
 DISTINCT = 2_000
-# As much as a task decodes at a time (`kafka_protocol.columnar.parts`).
+# As much as a task decodes at a time (`kafka_protocol.columnar.reading.parts`).
 BATCH_BYTES = 4 * 1024 * 1024
 LEAST_ROW_BYTES = 200
 WARM_UP = 2

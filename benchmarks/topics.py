@@ -18,7 +18,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import EncodedBatch, RecordColumns, encode_batches
+from kafka_protocol.columnar.writing.encode import EncodedBatch, RecordColumns, encode_batches
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition

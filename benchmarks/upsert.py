@@ -35,7 +35,7 @@ from benchmarks.report import RESULTS, broker, connector_jars, console, save, se
 from benchmarks.rounds import Result, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import MAX_BATCH_BYTES, PARTITIONS, Topic, new_topic
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster

@@ -39,7 +39,7 @@ from benchmarks.report import RESULTS, broker, connector_jars, console, save, se
 from benchmarks.rounds import Result, ratios, shuffled
 from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import Topic, filled_topic, new_topic, rows_of
-from kafka_protocol.columnar.encode import encode_batches
+from kafka_protocol.columnar.writing.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 

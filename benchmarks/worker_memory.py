@@ -116,7 +116,7 @@ WORKLOADS: Final = {
 def measure(name: str, config: ClientConfig, pipe: Connection) -> None:
     """Run a workload in this process, and send how much it keeps."""
     workload = WORKLOADS[name]
-    import_module("kafka_protocol.columnar.decode")  # an idle worker has Arrow loaded
+    import_module("kafka_protocol.columnar.reading.decode")  # an idle worker has Arrow loaded
     before = used()
     workload.run(workload.task, config, workload.number)
     gc.collect()

@@ -21,8 +21,8 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from kafka_protocol.columnar.encode import Gathered, SizeLimits, encode_gathered
-from kafka_protocol.columnar.writing import RecordColumns
+from kafka_protocol.columnar.writing.columns import RecordColumns
+from kafka_protocol.columnar.writing.encode import Gathered, SizeLimits, encode_gathered
 from kafka_protocol.records.batch import MAGIC, BatchContents
 from kafka_protocol.records.compression import Buffer, Compression, CompressionCodec, compress
 

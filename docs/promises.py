@@ -53,7 +53,7 @@ PROMISES: Final = (
         "troubleshooting.md",
         "pykafka never skips it silently.",
         (
-            "tests/protocol/client/consumer/test_fetch_response.py::"
+            "tests/protocol/records/test_fetch_response.py::"
             "test_fault_31_a_damaged_last_offset_hides_no_batch",
         ),
     ),

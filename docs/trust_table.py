@@ -172,8 +172,8 @@ GUARDS: Final = (
         "does not have is an error.",
         ("payload",),
         ("row target",),
-        "protocol/kafka_protocol/columnar/routing.py:route",
-        "tests/protocol/columnar/test_routing.py::test_partition_that_does_not_exist",
+        "protocol/kafka_protocol/columnar/writing/routing.py:route",
+        "tests/protocol/columnar/writing/test_routing.py::test_partition_that_does_not_exist",
     ),
     Guard(
         "Names are quoted as identifiers, texts as literals.",

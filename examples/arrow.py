@@ -12,8 +12,8 @@ from local_kafka import arguments, start_servers
 
 import pyarrow as pa
 
-from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.arrow_io.table import write_table
+from kafka_protocol.arrow_io.topic import read_topic
 
 parser = arguments(__doc__)
 parser.add_argument("--topic", help="the topic to read; by default it writes orders-arrow first")

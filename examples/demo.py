@@ -29,7 +29,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from kafka_protocol.columnar.topic import create_topic
+from kafka_protocol.arrow_io.topic import create_topic
 
 EVENTS = 30_000
 PARTITIONS = 3

@@ -38,7 +38,7 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag import LagListener, PartitionLag

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyspark
 import yaml  # noqa: F401
 
-from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.arrow_io.table import write_table
+from kafka_protocol.arrow_io.topic import read_topic
 
 PIPELINE = Path(__file__).parent / "pipeline"
 

@@ -14,9 +14,9 @@ from pyspark.sql import types as T
 from kafka_formats.options.envelope import OP_COLUMN, EnvelopeOptions
 from kafka_formats.options.formats import FormatOptions
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Mode
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 _NO_ENVELOPE: Final = EnvelopeOptions()
 _HEADER: Final = T.StructType(

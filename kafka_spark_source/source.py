@@ -26,7 +26,7 @@ from kafka_formats.options.option import Use
 from kafka_formats.options.settings import Mode
 from kafka_formats.options.table import MODE
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.catalog_table import (
     check_write_names_brokers,

@@ -22,7 +22,7 @@ MIRRORS: Final = {
 _CLI, _TOOLS, _TESTING = (f"kafka_spark_source/{name}" for name in ("cli", "tools", "testing"))
 _WRITING, _STREAMING = "kafka_spark_source/writing", "kafka_spark_source/streaming"
 _CLIENT, _COLUMNAR = "protocol/kafka_protocol/client", "protocol/kafka_protocol/columnar"
-_FORMATS = "protocol/kafka_formats"
+_WIRE, _FORMATS = "protocol/kafka_protocol/wire", "protocol/kafka_formats"
 
 # Modules without tests of their name: a pattern of paths, and the file that tests them.
 TESTED_BY: Final = {
@@ -113,12 +113,12 @@ TESTED_BY: Final = {
     f"{_CLIENT}/producer/*transactions.py": "tests/protocol/client/producer/test_transactions.py",
     f"{_CLIENT}/producer/coordinated.py": "tests/protocol/client/producer/test_transactions.py",
     f"{_CLIENT}/producer/produce*.py": "tests/protocol/client/producer/test_producer.py",
-    f"{_COLUMNAR}/sink_columns.py": "tests/protocol/columnar/test_routing.py",
-    f"{_COLUMNAR}/t*.py": "tests/test_public_paths.py",
-    f"{_COLUMNAR}/*.py": "tests/protocol/columnar/test_decode.py",
+    f"{_COLUMNAR}/writing/sink_columns.py": "tests/protocol/columnar/writing/test_routing.py",
+    f"{_COLUMNAR}/writing/*.py": "tests/protocol/columnar/writing/test_encode.py",
+    f"{_COLUMNAR}/*.py": "tests/protocol/columnar/reading/test_decode.py",
     "protocol/kafka_protocol/messages/*.py": "tests/protocol/messages",
     "protocol/kafka_protocol/records/attributes.py": "tests/protocol/records/test_batch.py",
-    "protocol/kafka_protocol/repeated_request.py": "tests/protocol/test_connection.py",
+    f"{_WIRE}/repeated_request.py": "tests/protocol/versions/test_connection.py",
 }
 
 

@@ -56,6 +56,6 @@ def test_numpy_and_arrow_are_in_the_columnar_rooms_only() -> None:
     }
     # For raw snappy, and for large frames, when the first one arrives.
     assert users == {
-        "protocol/kafka_protocol/framing.py",
+        "protocol/kafka_protocol/wire/framing.py",
         "protocol/kafka_protocol/records/compression.py",
     }

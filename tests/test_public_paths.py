@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PUBLIC = {
     "kafka_formats.topic": ["read_topic"],
-    "kafka_protocol.columnar.table": ["write_table"],
-    "kafka_protocol.columnar.topic": [
+    "kafka_protocol.arrow_io.table": ["write_table"],
+    "kafka_protocol.arrow_io.topic": [
         *("create_topic", "offsets_for_times", "read_topic", "topics"),
     ],
     "kafka_spark_source.changes": ["apply_changes"],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError, KafkaError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 SEQUENCE: Final = "_sequence"
 """The column of the target with the position of the change that a row has."""

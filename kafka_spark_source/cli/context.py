@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.errors import KafkaConfigError, KafkaError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import (
     FORMAT_OPTIONS,

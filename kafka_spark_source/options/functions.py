@@ -28,7 +28,7 @@ from kafka_formats.options.table import (
     WRITE_ONLY,
 )
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 from kafka_spark_source.options.names import by_key
 
 COLUMN: Final = "value"

@@ -12,9 +12,9 @@ from kafka_formats.options.option import READ, Use
 from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.table import REGISTRY_PREFIX, WRITE_ONLY
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
-from kafka_protocol.option import Option
-from kafka_protocol.topic_names import is_topic_name
+from kafka_protocol.options.nearest_name import did_you_mean
+from kafka_protocol.options.option import Option
+from kafka_protocol.options.topic_names import is_topic_name
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 
 CLIENT_PREFIX: Final = "kafka."

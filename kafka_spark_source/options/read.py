@@ -22,7 +22,7 @@ from kafka_formats.options.option import Use
 from kafka_formats.options.settings import Mode
 from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 from kafka_spark_source.options.names import (
     IGNORED,
     argument_in,

@@ -23,15 +23,15 @@ from kafka_formats.options.option import (
 )
 from kafka_formats.options.table import PAYLOAD_OPTIONS
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
-from kafka_protocol.option import Option
-from kafka_protocol.partitioners import (
+from kafka_protocol.options.nearest_name import did_you_mean
+from kafka_protocol.options.option import Option
+from kafka_protocol.options.partitioners import (
     STICKY,
     Partitioner,
     parse_partitioner,
     parse_partitioner_class,
 )
-from kafka_protocol.topic_names import check_topic_name
+from kafka_protocol.options.topic_names import check_topic_name
 from kafka_spark_source.planning.positions import parse_position, parse_timestamp, parse_timestamps
 from kafka_spark_source.planning.strategies import (
     parse_assign,

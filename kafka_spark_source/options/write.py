@@ -9,7 +9,7 @@ from typing import Final
 from kafka_formats.options.formats import WriteFormatOptions, parse_write_formats
 from kafka_formats.options.option import Use
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.partitioners import Partitioner, single_partitioner
+from kafka_protocol.options.partitioners import Partitioner, single_partitioner
 from kafka_spark_source.options.names import (
     CLIENT_PREFIX,
     argument_in,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import (
     EARLIEST,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.topic_names import check_topic_name
+from kafka_protocol.options.topic_names import check_topic_name
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import parse_assignment
 

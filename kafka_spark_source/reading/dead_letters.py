@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.config.client import REMEMBERED_BATCHES, ClientConfig
 from kafka_protocol.client.pool import shared_producer
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.produce import ACKS_ALL
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.options.partitioners import DEFAULT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +105,7 @@ def rows_of(records: pa.RecordBatch, broken: Sequence[BrokenRecord]) -> pa.Recor
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    from kafka_protocol.columnar.schema import HEADERS_TYPE, TIMESTAMP_MS  # noqa: PLC0415
+    from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, TIMESTAMP_MS  # noqa: PLC0415
 
     came = records.column("headers").to_pylist()
     times = records.column(TIMESTAMP_MS.name).to_pylist()

@@ -22,7 +22,6 @@ from kafka_protocol.client.consumer.errors import (
 )
 from kafka_protocol.client.consumer.fetch import fetch_rest
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
-from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH, Fetched, TakeBatches
 from kafka_protocol.client.consumer.fetch_together import FetchTogether
 from kafka_protocol.client.consumer.log_bounds import (
     list_log_bounds_of_topic,
@@ -30,6 +29,7 @@ from kafka_protocol.client.consumer.log_bounds import (
 )
 from kafka_protocol.client.consumer.topic_identity import lacks_topic
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
+from kafka_protocol.records.fetch_response import UNKNOWN_EPOCH, Fetched, TakeBatches
 from kafka_protocol.topic_partition import LogBounds, OffsetRange
 from kafka_spark_source.planning.coalescing import Task
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
@@ -233,7 +233,7 @@ def _decoded(
     cluster: Cluster, fetched: Iterable[Fetched], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     # Only tasks need Arrow; the driver's planning would take twice as long with this import.
-    from kafka_protocol.columnar.decode import decode_batches, target_bytes_of  # noqa: PLC0415
+    from kafka_protocol.columnar.reading.decode import decode_batches, target_bytes_of  # noqa: PLC0415
 
     return decode_batches(
         fetched,
@@ -253,7 +253,7 @@ def _is_left(reading: PartlyRead) -> bool:
 
 
 def _take_batches() -> TakeBatches:
-    from kafka_protocol.columnar.batch_columns import take_batch_columns  # noqa: PLC0415
+    from kafka_protocol.columnar.reading.batch_columns import take_batch_columns  # noqa: PLC0415
 
     return take_batch_columns
 

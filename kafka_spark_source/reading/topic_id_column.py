@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from kafka_protocol.columnar.arrow_memory import array_of_bytes
-from kafka_protocol.columnar.schema import TOPIC_ID
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bytes
+from kafka_protocol.columnar.arrays.schema import TOPIC_ID
 
 _TOPIC = "topic"
 

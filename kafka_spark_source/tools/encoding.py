@@ -28,8 +28,8 @@ from kafka_formats.options.formats import (
 from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.column_encoder import ColumnEncoder, encode_column
-from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.tools.decoding import has_type
 from kafka_spark_source.tools.json_text import parse

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kafka_protocol.errors import KafkaError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_spark_source.tools.json_text import fault_in, members
 
 _TAB: Final = b"\t"

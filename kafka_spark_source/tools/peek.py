@@ -10,9 +10,9 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.client.consumer.read_topics import ReadTopics
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.columnar.schema import TIMESTAMP_MS
+from kafka_protocol.columnar.arrays.schema import TIMESTAMP_MS
+from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
+from kafka_protocol.columnar.reading.decode import decode_batches
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.offsets_json import LATEST
 from kafka_spark_source.planning.positions import Bound

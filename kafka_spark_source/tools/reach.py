@@ -14,7 +14,7 @@ from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.connect import connect_tcp
 from kafka_protocol.client.network.host_names import ip_addresses
 from kafka_protocol.errors import AuthenticationError, KafkaError, TlsError
-from kafka_protocol.releases import release_of
+from kafka_protocol.versions.releases import release_of
 from kafka_spark_source.tools.findings import Finding, Result, tried
 
 _DAY_MS: Final = 86_400_000

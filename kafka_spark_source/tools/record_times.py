@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
 from kafka_protocol.client.consumer.fetch_together import FetchTogether
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.columnar.schema import TIMESTAMP_MS
+from kafka_protocol.columnar.arrays.schema import TIMESTAMP_MS
+from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
+from kafka_protocol.columnar.reading.decode import decode_batches
 
 if TYPE_CHECKING:
     from kafka_protocol.client.clock import Deadline

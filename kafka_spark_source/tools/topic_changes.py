@@ -20,7 +20,7 @@ from kafka_protocol.errors import (
     UnsupportedVersionError,
 )
 from kafka_protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 PARTITIONS: Final = "partitions"
 

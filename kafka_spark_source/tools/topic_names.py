@@ -8,7 +8,7 @@ from typing import Final
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 # What brokers answer for a wrong name. A principal who may not describe all topics is told that
 # rights are missing, whether there is such a topic or not.

@@ -11,7 +11,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.rights import check_may_write
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.options.partitioners import DEFAULT
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.tools.encoding import COLUMNS, Encoding
 from kafka_spark_source.tools.lines import BrokenLineError, Line, form_of, read_lines

@@ -169,8 +169,8 @@ class CommitLog:
         # Imported late: an import of this module must not load Arrow.
         import numpy as np  # noqa: PLC0415
 
-        from kafka_protocol.columnar.arrow_memory import array_of_bytes  # noqa: PLC0415
-        from kafka_protocol.columnar.encode import RecordColumns, encode_batches  # noqa: PLC0415
+        from kafka_protocol.columnar.arrays.arrow_memory import array_of_bytes  # noqa: PLC0415
+        from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches  # noqa: PLC0415
 
         now = np.array([now_ms()])
         record = RecordColumns(array_of_bytes([key]), array_of_bytes([value]), now, None)

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import fetch_range
-from kafka_protocol.client.consumer.fetch_response import take_all_batches
 from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.records.batch import RecordBatch
+from kafka_protocol.records.fetch_response import take_all_batches
 from kafka_protocol.records.record import Record, decode_records
 from kafka_protocol.records.transactions import SettledBatches
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition

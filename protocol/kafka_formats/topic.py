@@ -6,7 +6,7 @@
     reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"}, formats)
     orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
 
-`kafka_protocol.columnar.topic` fetches the records; this module finds schemas and decodes payloads.
+`kafka_protocol.arrow_io.topic` fetches the records; this module finds schemas and decodes payloads.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from kafka_formats.payload.raw_columns import RAW_TYPES
 from kafka_formats.query.debezium import DebeziumQuery
 from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
 from kafka_formats.query.record_decoder import Decoder
+from kafka_protocol.arrow_io import topic as raw
 from kafka_protocol.client.config.option import check_texts
-from kafka_protocol.columnar import topic as raw
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 
 
@@ -104,7 +104,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
             `kafka_formats.payload.raw_columns`: text has the bytes of the payload, and with the
             option `mode` bytes that are not UTF-8 are broken.
         progress: Called after a Fetch with the number of offsets read so far, and of all.
-        group_id: A consumer group, as for `kafka_protocol.columnar.topic.read_topic`.
+        group_id: A consumer group, as for `kafka_protocol.arrow_io.topic.read_topic`.
         follow: Whether to continue with later records.
 
     Returns:

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from kafka_protocol import primitives as p
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.codec import read_message
-from kafka_protocol.framing import request_header_version
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_protocol.schema import Request, Response
+from kafka_protocol.wire import primitives as p
+from kafka_protocol.wire.codec import read_message
+from kafka_protocol.wire.framing import request_header_version
+from kafka_protocol.wire.schema import Request, Response
 from tests.fakes.frames import encode_response
 
 _MAX_WAIT_S = 10

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.metadata import MetadataResponse
-from kafka_protocol.schema import Request
+from kafka_protocol.wire.schema import Request
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION

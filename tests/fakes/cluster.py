@@ -19,9 +19,9 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
-from kafka_protocol.releases import served_by
-from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.versions.releases import served_by
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import handlers
 from tests.fakes.broker import Close, Handler, ScriptedBroker
 from tests.fakes.faults import Fault

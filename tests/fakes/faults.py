@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.messages.metadata import MetadataResponse
-from kafka_protocol.schema import Response, Struct
+from kafka_protocol.wire.schema import Response, Struct
 from tests.fakes.broker import Close, Delivered, Delivery, Handler, Peer
 
 Fault: TypeAlias = Callable[[Handler], Handler]

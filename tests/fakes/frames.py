@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kafka_protocol.codec import write_message
-from kafka_protocol.framing import response_header_version
 from kafka_protocol.messages.api_versions import ApiVersionsResponse
-from kafka_protocol.primitives import Out
-from kafka_protocol.schema import Response
+from kafka_protocol.wire.codec import write_message
+from kafka_protocol.wire.framing import response_header_version
+from kafka_protocol.wire.primitives import Out
+from kafka_protocol.wire.schema import Response
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafka_protocol import primitives as p
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.consumer_group_describe import (
     Assignment,
@@ -23,6 +22,7 @@ from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, Descr
 from kafka_protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.topic_partition import TopicPartition, by_topic
+from kafka_protocol.wire import primitives as p
 from tests.fakes import coordinating
 from tests.fakes.cluster import NEWEST, ScriptedCluster
 from tests.fakes.handlers import Context
@@ -30,7 +30,7 @@ from tests.fakes.handlers import Context
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kafka_protocol.schema import Request
+    from kafka_protocol.wire.schema import Request
 
 
 @dataclass

@@ -27,9 +27,9 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_protocol.primitives import MAX_INT32, ZERO_UUID
 from kafka_protocol.records.batch import MAGIC, header_of
-from kafka_protocol.schema import Request, Response
+from kafka_protocol.wire.primitives import MAX_INT32, ZERO_UUID
+from kafka_protocol.wire.schema import Request, Response
 from tests.fakes import coordinating
 from tests.fakes.log import Log
 

@@ -17,8 +17,8 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes.log import START_MS
 from tests.fakes.reading import PARTITION, one_partition, read, write
 

@@ -25,7 +25,7 @@ from tests.fakes.handlers import Context
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kafka_protocol.schema import Request
+    from kafka_protocol.wire.schema import Request
 
 DEFAULTS: Final = {"cleanup.policy": "delete", "retention.ms": "604800000"}
 # Sources of DescribeConfigs.

@@ -41,8 +41,8 @@ from kafka_protocol.messages.list_transactions import (
 )
 from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.records.transactions import ABORT, COMMIT
-from kafka_protocol.schema import Request, Response
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, Response
 from tests.fakes import coordinating
 from tests.fakes.cluster import NEWEST, ScriptedCluster, Topic
 from tests.fakes.handlers import Context

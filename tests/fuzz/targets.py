@@ -21,9 +21,7 @@ from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.oauthbearer import OAuthBearer
 from kafka_protocol.auth.scram import Scram
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.codec import read_message
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.connection import Connection
+from kafka_protocol.columnar.reading.decode import decode_batches
 from kafka_protocol.errors import CorruptRecordError, KafkaError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.fetch import FetchRequest
@@ -33,8 +31,10 @@ from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.compression import CompressionCodec, decompress
 from kafka_protocol.records.record import Record, decode_records
 from kafka_protocol.records.transactions import AbortedTransaction, AbortedTransactions
-from kafka_protocol.schema import Message, Request, Response
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.versions.connection import Connection
+from kafka_protocol.wire.codec import read_message
+from kafka_protocol.wire.schema import Message, Request, Response
 from tests.formats.avro.checks import check, plan_of
 from tests.formats.envelope.events import decoder_with, rows_of
 from tests.formats.protobuf.test_decoder import check_values, decode

@@ -7,7 +7,7 @@ from copy import copy
 from random import Random
 from typing import Any, Final
 
-from kafka_protocol.schema import Field, Struct, describe
+from kafka_protocol.wire.schema import Field, Struct, describe
 from tests.hostile.names import HOSTILE_NAMES
 
 # Looking these up needs no network. Python's idna refuses some with a UnicodeError.

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
-from kafka_protocol.schema import Response
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Response
 from kafka_spark_source import cli
 from kafka_spark_source.cli.parsers.program import program
 from tests.fakes.broker import Handler

@@ -14,7 +14,6 @@ from contextlib import closing
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.arrow_io.topic import read_topic
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -22,14 +21,15 @@ from kafka_protocol.client.cluster.groups import commit_offsets, committed_offse
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.errors import EncodeError, ErrorCode, UnsupportedVersionError
-from kafka_protocol.features import FEATURES
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, MAX_TIMESTAMP
 from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.releases import parse_release, served_by
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.versions.features import FEATURES
+from kafka_protocol.versions.releases import parse_release, served_by
+from kafka_protocol.wire.api_keys import ApiKey
 from kafka_spark_source.testing import NEWEST, RELEASES, KafkaCluster, waiting
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.releases import Quorum

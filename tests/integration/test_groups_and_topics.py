@@ -13,8 +13,8 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.group_admin import delete_group, describe_group, list_groups
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.errors import BrokerError, ErrorCode
-from kafka_protocol.releases import parse_release
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.versions.releases import parse_release
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster, waiting
 from tests.integration.clients import soon

@@ -19,11 +19,11 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.client.pool import shared_producer
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_protocol.columnar.sink_columns import SinkColumns
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
+from kafka_protocol.columnar.reading.decode import decode_batches
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
+from kafka_protocol.options.partitioners import DEFAULT
 from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import Self
 
-from kafka_protocol.columnar.topic import topics
+from kafka_protocol.arrow_io.topic import topics
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.example_processes import ROOT

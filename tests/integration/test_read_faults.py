@@ -29,8 +29,8 @@ from kafka_protocol.client.consumer.fetch import (
 )
 from kafka_protocol.errors import BrokerError, DataLossError
 from kafka_protocol.records.record import decode_records
-from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire.schema import Request
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.fakes.batch_reading import Rows, Task, plan

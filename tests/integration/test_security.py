@@ -36,8 +36,8 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.versions.negotiation import BrokerVersions
 from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster, waiting

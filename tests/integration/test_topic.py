@@ -32,8 +32,8 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.errors import BrokerError, DataLossError, KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition

@@ -25,10 +25,10 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer_id import warn_of_missing_ids
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.options.partitioners import DEFAULT
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory

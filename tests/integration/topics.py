@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from tests.admin import Admin

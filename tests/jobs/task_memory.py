@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kafka_protocol.columnar.arrow_memory import array_of_bytes
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bytes
 from tests.own_process import command_of, descendants_of, status_of
 
 

@@ -25,14 +25,14 @@ from kafka_formats.payload.format import DecoderOf
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.decoder import decoders_of
 from kafka_formats.query.record_decoder import RecordDecoder
-from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.partitioning import TaskPartitioner
-from kafka_protocol.columnar.routing import Destination, route
-from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_protocol.columnar.sink_columns import SinkColumns
-from kafka_protocol.partitioners import PARTITIONERS
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
+from kafka_protocol.columnar.reading.decode import decode_batches
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.writing.partitioning import TaskPartitioner
+from kafka_protocol.columnar.writing.routing import Destination, route
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
+from kafka_protocol.options.partitioners import PARTITIONERS
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition

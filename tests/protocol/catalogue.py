@@ -7,7 +7,7 @@ import inspect
 import pkgutil
 
 from kafka_protocol import messages
-from kafka_protocol.schema import Message, Request, Response
+from kafka_protocol.wire.schema import Message, Request, Response
 
 
 def _declared_in(module_name: str) -> list[type[Message]]:

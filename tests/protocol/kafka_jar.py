@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from kafka_protocol.schema import Message, VersionRange, parse_versions
+from kafka_protocol.wire.schema import Message, VersionRange, parse_versions
 
 CURRENT = "4.4.0"
 # Kafka 4 removed old versions of its messages; this release still has them.

@@ -10,9 +10,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kafka_protocol.codec import write_message
-from kafka_protocol.primitives import Out
-from kafka_protocol.schema import Field, Message, Shape, StructMeta, default_of, describe
+from kafka_protocol.wire.codec import write_message
+from kafka_protocol.wire.primitives import Out
+from kafka_protocol.wire.schema import Field, Message, Shape, StructMeta, default_of, describe
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kafka_protocol.framing import FrameBuffer
+from kafka_protocol.wire.framing import FrameBuffer
 
 FRAMES = 1_000
 FRAME_BYTES = 100_000

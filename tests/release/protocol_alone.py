@@ -17,13 +17,13 @@ import kafka_protocol
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
+from kafka_protocol.arrow_io.topic import read_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 

@@ -18,7 +18,7 @@ from pyspark.sql import datasource
 from pyspark.sql import types as T
 from pyspark.sql.datasource import InputPartition
 
-from kafka_protocol.columnar.topic import read_topic, topics
+from kafka_protocol.arrow_io.topic import read_topic, topics
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.source import KafkaDataSource

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_protocol.client.consumer.fetch_response import take_batches
-from kafka_protocol.codec import read_message
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.framing import read_response_header, response_header_version
+from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
+from kafka_protocol.columnar.reading.decode import decode_batches
 from kafka_protocol.messages.fetch import FetchResponse
+from kafka_protocol.records.fetch_response import take_batches
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire.codec import read_message
+from kafka_protocol.wire.framing import read_response_header, response_header_version
 
 _COLUMNS: Final = ("offset", "timestamp", "key", "value")
 _EVERYTHING: Final = 2**62

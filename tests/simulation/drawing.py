@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.drawing_edges import with_edges
 from tests.simulation.drawing_jobs import with_jobs
 from tests.simulation.drawing_query import with_query

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.kafka.addresses import address_of
 from tests.simulation.kafka.settings import BrokerSettings
 from tests.simulation.scenario import COMMIT_LOG, INPUT, Fault, Filter, Job, Scenario

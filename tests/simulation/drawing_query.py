@@ -11,7 +11,7 @@ import random
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.scenario import GROUP, INPUT, MORE, Fault, Part, Scenario, Send, Topic
 from tests.simulation.scheduler import START_MS
 

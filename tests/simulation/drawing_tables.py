@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.contents import EVENT_OPTIONS, GROWING_OPTIONS, Kind
 from tests.simulation.scenario import LETTERS, Job, Scenario
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kafka_protocol.releases import parse_release
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.network import Link
 from tests.simulation.scenario import (
     EXECUTORS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.expected import named
 from tests.simulation.outcome import Outcome
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.outcome import Outcome
 from tests.simulation.scenario import INPUT
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.batch_jobs import selected, written_value
 from tests.simulation.disk import Row
 from tests.simulation.judge_newest import newest_lacking, wrong_newest

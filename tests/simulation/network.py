@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
-from kafka_protocol.primitives import Piece
+from kafka_protocol.wire.api_keys import ApiKey
+from kafka_protocol.wire.primitives import Piece
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Signal
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace

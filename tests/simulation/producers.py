@@ -19,7 +19,7 @@ from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import begin
 from kafka_protocol.errors import KafkaError
-from kafka_protocol.partitioners import PARTITIONERS
+from kafka_protocol.options.partitioners import PARTITIONERS
 from kafka_protocol.records.batch import BatchContents, build_batch
 from kafka_protocol.records.compression import Compression, CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages

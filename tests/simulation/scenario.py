@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.contents import GROWN_FROM, Kind, Values
 
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.columnar import decode
+from kafka_protocol.columnar.reading import decode
 from tests.simulation import __main__ as command
 from tests.simulation import campaign
 from tests.simulation.drawing import draw

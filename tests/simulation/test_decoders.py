@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.framing import response_header_version
 from kafka_protocol.messages.fetch import FetchResponse
+from kafka_protocol.wire.framing import response_header_version
 from tests.fakes.frames import encode_response
 from tests.simulation import decoders
 from tests.simulation.producers import batch_of

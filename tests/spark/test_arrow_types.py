@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.avro.types import arrow_type
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 from kafka_spark_source.arrow_types import to_arrow, to_arrow_schema, to_spark
 from kafka_spark_source.schema import source_schema
 from tests.config_error import config_error

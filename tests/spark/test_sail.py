@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.sail import SailDataSource, _SailReader
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter

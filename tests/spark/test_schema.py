@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 from kafka_formats.options.envelope import Envelope, EnvelopeOptions
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.schema import (
     added_columns,

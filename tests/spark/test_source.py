@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 import pyspark_pykafka
 from kafka_formats.errors import NotFoundError
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.schema import source_schema

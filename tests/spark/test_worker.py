@@ -18,7 +18,7 @@ from pyspark.sql.datasource import InputPartition
 
 from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.options.partitioners import DEFAULT
 from kafka_spark_source.options.read import parse_batch_options, parse_stream_options
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.reading.input_partition import read_partition

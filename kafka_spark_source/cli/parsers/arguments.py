@@ -7,7 +7,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.arrow_memory import EMPTY, array_of, array_of_bools, is_valid
-from kafka_protocol.columnar.slices import offsets_of
+from kafka_protocol.columnar.arrays.arrow_memory import EMPTY, array_of, array_of_bools, is_valid
+from kafka_protocol.columnar.arrays.slices import offsets_of
 
 
 def bounds_of(array: pa.Array) -> npt.NDArray[np.int64]:

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_protocol.columnar.rows import at_each_byte
-from kafka_protocol.columnar.varints import read_two_bytes, skip_two_bytes, unzigzagged
+from kafka_protocol.columnar.arrays.varints import read_two_bytes, skip_two_bytes, unzigzagged
+from kafka_protocol.columnar.reading.rows import at_each_byte
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]

@@ -48,7 +48,7 @@ from kafka_formats.avro.primitives import (
 )
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.format import Decoded
-from kafka_protocol.columnar.arrow_memory import array_of, indices_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, indices_of, is_valid
 
 # With fewer lists than this, and more items left than this in one, value by value is faster.
 _FEW_LISTS: Final = 16

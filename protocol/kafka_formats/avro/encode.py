@@ -41,9 +41,14 @@ from kafka_formats.payload.decimals import (
     size_of,
     with_scale,
 )
-from kafka_protocol.columnar.arrow_memory import array_of_bytes, bools_of, is_valid, numbers_of
-from kafka_protocol.columnar.joining import Field, join_fields
-from kafka_protocol.columnar.slices import lengths, varint_array
+from kafka_protocol.columnar.arrays.arrow_memory import (
+    array_of_bytes,
+    bools_of,
+    is_valid,
+    numbers_of,
+)
+from kafka_protocol.columnar.arrays.slices import lengths, varint_array
+from kafka_protocol.columnar.writing.joining import Field, join_fields
 
 Longs = npt.NDArray[np.int64]
 

@@ -23,14 +23,14 @@ from kafka_formats.avro.plan import (
     Symbol,
 )
 from kafka_formats.payload.decimals import ONE, Ratio, rescaled
-from kafka_protocol.columnar.arrow_memory import (
+from kafka_protocol.columnar.arrays.arrow_memory import (
     array_of,
     array_of_bools,
     array_of_bytes,
     buffer_of,
     indices_of,
 )
-from kafka_protocol.columnar.slices import take_slices
+from kafka_protocol.columnar.arrays.slices import take_slices
 
 _DECIMAL_BYTES: Final = 16
 

@@ -26,7 +26,7 @@ from kafka_formats.payload.decimals import (
     text_of,
     with_scale,
 )
-from kafka_protocol.columnar.arrow_memory import buffer_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import buffer_of, is_valid
 
 # Numbers of so many bytes fit 64 bits, and are read at once.
 _SHORT: Final = 8

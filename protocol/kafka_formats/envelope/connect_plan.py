@@ -38,7 +38,7 @@ from kafka_formats.payload.connect import (
     type_at,
 )
 from kafka_formats.payload.type_match import wanted_fields
-from kafka_protocol.columnar.arrow_memory import is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 
 _TIME: Final = "io.debezium.time."
 PRECISION_OPTION: Final = "debezium.time.precision.mode"

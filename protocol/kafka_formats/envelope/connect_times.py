@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.arrow_memory import array_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, is_valid
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 

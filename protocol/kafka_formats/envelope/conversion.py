@@ -15,7 +15,7 @@ import pyarrow as pa
 from kafka_formats.envelope.connect_times import Bools, Convert
 from kafka_formats.errors import ITEMS, VALUES
 from kafka_formats.payload.connect import Path
-from kafka_protocol.columnar.arrow_memory import array_of_bools, is_valid, numbers_of
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, is_valid, numbers_of
 
 
 @dataclass(frozen=True, slots=True)

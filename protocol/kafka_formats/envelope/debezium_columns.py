@@ -12,7 +12,7 @@ from kafka_formats.arrow.types import as_nullable
 from kafka_formats.envelope.debezium_events import BEFORE, OP, ROW, SOURCE, TS_MS, UNAVAILABLE
 from kafka_formats.envelope.debezium_rows import KEY, VALUE
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS
-from kafka_protocol.columnar.schema import RECORD_SCHEMA, TOPIC_ID
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA, TOPIC_ID
 from kafka_protocol.errors import KafkaConfigError
 
 PREFIX_OPTION: Final = "debezium.prefix"

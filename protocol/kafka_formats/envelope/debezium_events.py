@@ -22,7 +22,7 @@ from kafka_formats.envelope.debezium_placeholder import Placeholder, names_of, w
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.connect import Path, shown
 from kafka_formats.payload.format import Bools, Decoded, PayloadDecoder
-from kafka_protocol.columnar.arrow_memory import array_of_bools, indices_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, indices_of, is_valid
 
 BEFORE: Final = "before"
 AFTER: Final = "after"

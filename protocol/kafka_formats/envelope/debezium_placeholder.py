@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import null_where
-from kafka_protocol.columnar.arrow_memory import array_of, buffer_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, buffer_of, is_valid
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 

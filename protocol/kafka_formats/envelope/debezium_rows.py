@@ -20,7 +20,7 @@ from kafka_formats.envelope.debezium_events import DELETE, OP, OTHERS, ROW
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import DecodedColumn, Fault
 from kafka_formats.payload.format import Bools, Decoded
-from kafka_protocol.columnar.arrow_memory import array_of_bools, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, is_valid
 
 _log = logging.getLogger(__name__)
 

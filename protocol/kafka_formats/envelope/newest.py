@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_formats.envelope.spill import Spill
-from kafka_protocol.columnar.arrow_memory import array_of_bools
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools
 
 Bools = npt.NDArray[np.bool_]
 

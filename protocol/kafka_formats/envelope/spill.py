@@ -18,8 +18,8 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from kafka_formats.errors import SpillError
-from kafka_protocol.columnar.key_hashes import hash_keys
-from kafka_protocol.partitioners import KeyHash
+from kafka_protocol.columnar.writing.key_hashes import hash_keys
+from kafka_protocol.options.partitioners import KeyHash
 
 Longs = npt.NDArray[np.int64]
 

@@ -22,8 +22,8 @@ import pyarrow.json as pj
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
 from kafka_formats.payload.format import Decoded
-from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes, scalar_of
-from kafka_protocol.columnar.slices import combined
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes, scalar_of
+from kafka_protocol.columnar.arrays.slices import combined
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"

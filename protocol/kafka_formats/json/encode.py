@@ -25,7 +25,7 @@ from kafka_formats.json.java_text import (
     shortest_text,
     string_text,
 )
-from kafka_protocol.columnar.arrow_memory import EMPTY, array_of_bytes, scalar_of
+from kafka_protocol.columnar.arrays.arrow_memory import EMPTY, array_of_bytes, scalar_of
 
 _BINARY: Final = pa.binary()
 _NULL: Final = scalar_of(b"null")

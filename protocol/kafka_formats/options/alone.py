@@ -12,7 +12,7 @@ from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import Mode
 from kafka_formats.options.table import MODE, PAYLOAD_OPTIONS, REGISTRY_PREFIX, WRITE_ONLY
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from kafka_formats.options.option import READ, parse_boolean, parse_choice, pars
 from kafka_formats.options.settings import Format, Framing
 from kafka_formats.options.table import KEY, REGISTRY_PREFIX, VALUE
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 
 _TIME: Final = "io.debezium.time."
 # The semantic type of moments without a zone; None: it depends on the column.

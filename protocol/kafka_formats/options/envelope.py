@@ -11,7 +11,7 @@ from typing import Final
 from kafka_formats.options.debezium import DEBEZIUM_OPTIONS, DebeziumOptions, parse_debezium
 from kafka_formats.options.option import BATCH, READ, parse_choice
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 
 
 class Envelope(Enum):

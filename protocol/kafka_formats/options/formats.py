@@ -33,7 +33,7 @@ from kafka_formats.options.table import (
     PayloadRows,
 )
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 T = TypeVar("T")
 

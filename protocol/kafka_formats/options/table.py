@@ -24,7 +24,7 @@ from kafka_formats.options.settings import (
     SubjectNameStrategy,
 )
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 
 E = TypeVar("E", bound=Enum)
 

@@ -15,7 +15,7 @@ from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.columns import ColumnFormat, decode_column
 from kafka_formats.schema_ids.framings import FRAMES
-from kafka_protocol.columnar.views import check_binary_size
+from kafka_protocol.columnar.arrays.views import check_binary_size
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from kafka_formats.arrow.arrays import in_rows
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.format import PayloadEncoder
-from kafka_protocol.columnar.arrow_memory import EMPTY, is_valid, scalar_of
+from kafka_protocol.columnar.arrays.arrow_memory import EMPTY, is_valid, scalar_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kafka_formats.errors import FormatError, PayloadError, SchemaError
 from kafka_formats.options.settings import Framing
 from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
-from kafka_protocol.columnar.arrow_memory import array_of, indices_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, indices_of, is_valid
 
 
 class Refusal(NamedTuple):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import null_where
-from kafka_protocol.columnar.arrow_memory import buffer_of
+from kafka_protocol.columnar.arrays.arrow_memory import buffer_of
 
 # What Spark's and Arrow's decimals hold. Wider ones are text.
 ARROW_DIGITS: Final = 38

@@ -21,7 +21,7 @@ from kafka_formats.options.settings import Framing
 from kafka_formats.payload.format import Bools
 from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
-from kafka_protocol.columnar.arrow_memory import indices_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import indices_of, is_valid
 
 # The regular expression of the payloads of a schema that are null; None if none is. It is pickled
 # with tasks.

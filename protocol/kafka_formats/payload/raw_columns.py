@@ -19,9 +19,9 @@ from kafka_formats.options.settings import Framing
 from kafka_formats.payload.columns import ColumnFormat, decode_present
 from kafka_formats.payload.format import Decoded, PayloadDecoder
 from kafka_formats.schema_ids.frames import Longs, SchemaId
-from kafka_protocol.columnar.arrow_memory import array_of, indices_of, is_valid, numbers_of
-from kafka_protocol.columnar.headers import header_counts
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, indices_of, is_valid, numbers_of
+from kafka_protocol.columnar.arrays.headers import header_counts
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 
 # The types that `headers` may have beside that of the source.
 HEADER_MAPS: Final = (pa.map_(pa.string(), pa.binary()), pa.map_(pa.string(), pa.string()))

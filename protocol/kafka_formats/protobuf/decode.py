@@ -19,8 +19,8 @@ from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
 from kafka_formats.protobuf.plan import Decimal, Enum, Member, Struct
 from kafka_formats.protobuf.scan import locate
-from kafka_protocol.columnar.arrow_memory import array_of, array_of_bytes, numbers_of
-from kafka_protocol.columnar.slices import take_slices
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes, numbers_of
+from kafka_protocol.columnar.arrays.slices import take_slices
 
 # So many seconds are surely fewer than 2^63 microseconds.
 _MAX_SECONDS: Final = 2**63 // 10**6 - 10_000

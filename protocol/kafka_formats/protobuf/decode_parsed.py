@@ -28,7 +28,7 @@ from kafka_formats.protobuf.plan import (
     Time,
     Unsigned,
 )
-from kafka_protocol.columnar.arrow_memory import array_of
+from kafka_protocol.columnar.arrays.arrow_memory import array_of
 
 _MAX_LONG: Final = 2**63
 

@@ -32,7 +32,7 @@ from kafka_formats.protobuf.plan import Struct, plan_for
 from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.protobuf.runtime import message_class, missing
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
-from kafka_protocol.columnar.arrow_memory import indices_of
+from kafka_protocol.columnar.arrays.arrow_memory import indices_of
 
 # Only the runtime in Python raises others than the first one.
 _ERRORS: Final = (DecodeError, LookupError, RecursionError, TypeError, ValueError)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from kafka_formats.arrow.arrays import data_of
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
 from kafka_formats.protobuf.layout import FIXED32, NUMBERS, VARINT, Field, Leaf
-from kafka_protocol.columnar.slices import take_slices
+from kafka_protocol.columnar.arrays.slices import take_slices
 
 Raw: TypeAlias = "npt.NDArray[Any]"
 

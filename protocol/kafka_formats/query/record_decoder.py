@@ -1,6 +1,6 @@
 """Records with keys and values as bytes -> decoded records; broken payloads by `mode`.
 
-The columns are as in `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
+The columns are as in `kafka_protocol.columnar.arrays.schema`, and where the mode is PERMISSIVE
 `_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
 
 Source: the modes are as in Spark's `from_avro`.
@@ -32,8 +32,8 @@ from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
-from kafka_protocol.columnar.arrow_memory import array_of_bools, indices_of
-from kafka_protocol.columnar.schema import TIMESTAMP_MS
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, indices_of
+from kafka_protocol.columnar.arrays.schema import TIMESTAMP_MS
 
 _log = logging.getLogger(__name__)
 

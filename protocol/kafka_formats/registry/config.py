@@ -29,7 +29,7 @@ from kafka_protocol.client.config.option import (
 from kafka_protocol.client.config.security_checks import read_tls
 from kafka_protocol.client.config.security_options import SecurityOptions, ServerTerms
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 PREFIX: Final = "schema.registry."
 REGISTRY: Final = ServerTerms(PREFIX, "use http in the URL", "does it speak TLS?")

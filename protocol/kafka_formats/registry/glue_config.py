@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_protocol.client.config.option import declared_in, option, read_options
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 GLUE: Final = "glue."
 PREFIX: Final = f"schema.registry.{GLUE}"

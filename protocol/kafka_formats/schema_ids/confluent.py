@@ -26,8 +26,8 @@ from kafka_formats.schema_ids.frames import (
     SchemaId,
     why_unframed,
 )
-from kafka_protocol.columnar.arrow_memory import indices_of, is_valid, numbers_of
-from kafka_protocol.columnar.rows import at_each_byte
+from kafka_protocol.columnar.arrays.arrow_memory import indices_of, is_valid, numbers_of
+from kafka_protocol.columnar.reading.rows import at_each_byte
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import null_where, without_first
 from kafka_formats.schema_ids.frames import Frames, Group, InPayload, Longs, SchemaId
-from kafka_protocol.columnar.arrow_memory import is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 
 _BEGIN: Final = r'\A[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"'
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_protocol.columnar.arrow_memory import is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 # None: payloads without frames have one schema.

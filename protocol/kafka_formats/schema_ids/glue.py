@@ -21,7 +21,7 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.errors import PayloadError
 from kafka_formats.schema_ids.frames import Frames, GlueVersion, Group, Longs
-from kafka_protocol.columnar.arrow_memory import is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 HEADER_BYTES: Final = 18

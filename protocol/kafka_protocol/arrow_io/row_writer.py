@@ -13,15 +13,15 @@ from kafka_protocol.client.clock import Deadline, now_ms, random_seed
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError, ErrorCode
-from kafka_protocol.partitioners import Partitioner
+from kafka_protocol.options.partitioners import Partitioner
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_protocol.columnar.batch_limit import BatchLimit
-    from kafka_protocol.columnar.routing import Destination
+    from kafka_protocol.columnar.writing.batch_limit import BatchLimit
+    from kafka_protocol.columnar.writing.routing import Destination
 
 # Rows of this size are routed and encoded together: enough for a few full batches in each of some
 # partitions, and small in a worker's memory.
@@ -61,9 +61,9 @@ class RowWriter:
             KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
                 broker and the broker's error.
         """
-        from kafka_protocol.columnar.batch_limit import BatchLimit  # noqa: PLC0415
-        from kafka_protocol.columnar.partitioning import TaskPartitioner  # noqa: PLC0415
-        from kafka_protocol.columnar.routing import Destination  # noqa: PLC0415
+        from kafka_protocol.columnar.writing.batch_limit import BatchLimit  # noqa: PLC0415
+        from kafka_protocol.columnar.writing.partitioning import TaskPartitioner  # noqa: PLC0415
+        from kafka_protocol.columnar.writing.routing import Destination  # noqa: PLC0415
 
         counts = _PartitionCounts(producer.cluster)
         partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes, random_seed())
@@ -78,8 +78,8 @@ class RowWriter:
         return added
 
     def _add(self, rows: pa.Table, to: Destination, producer: Producer, limit: BatchLimit) -> None:
-        from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
-        from kafka_protocol.columnar.routing import route  # noqa: PLC0415
+        from kafka_protocol.columnar.writing.encode import encode_gathered  # noqa: PLC0415
+        from kafka_protocol.columnar.writing.routing import route  # noqa: PLC0415
 
         gathered, places = route(rows, to, now_ms())
         magics = [*map(producer.message_format, places)]

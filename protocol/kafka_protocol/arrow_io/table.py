@@ -1,6 +1,6 @@
 """Arrow tables and data frames to topics, without Spark: for pandas, Polars, DuckDB, and scripts.
 
-    from kafka_protocol.columnar.table import write_table
+    from kafka_protocol.arrow_io.table import write_table
 
     write_table(orders, {"bootstrap.servers": "localhost:9092"}, topic="orders")
 
@@ -20,11 +20,11 @@ from kafka_protocol.arrow_io.row_writer import CHUNK_BYTES, RowWriter, sliced
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_protocol.columnar.sink_columns import SinkColumns
-from kafka_protocol.columnar.views import check_binary_size, is_view, shown_bytes
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.views import check_binary_size, is_view, shown_bytes
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.partitioners import parse_partitioner
+from kafka_protocol.options.partitioners import parse_partitioner
 
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     "value": pa.binary(),

@@ -1,6 +1,6 @@
 """Topics as Arrow without Spark: for pandas, Polars, DuckDB, and scripts.
 
-    from kafka_protocol.columnar.topic import read_topic
+    from kafka_protocol.arrow_io.topic import read_topic
 
     reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"})
     orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
@@ -29,7 +29,7 @@ from kafka_protocol.client.config.option import check_texts
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.consumer.read_topics import ReadTopics, ends_before
 from kafka_protocol.client.consumer.times import position_of
-from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition

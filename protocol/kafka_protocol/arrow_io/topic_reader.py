@@ -19,8 +19,8 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.read_topics import ReadTopics
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches, target_bytes_of
+from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
+from kafka_protocol.columnar.reading.decode import decode_batches, target_bytes_of
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 

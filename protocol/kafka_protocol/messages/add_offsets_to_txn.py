@@ -3,7 +3,7 @@
 Ask the transaction's coordinator; TxnOffsetCommit to the group's coordinator follows.
 """
 
-from kafka_protocol.schema import Request, Response, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, field, int16, int32, int64, string
 
 
 class AddOffsetsToTxnResponse(Response, api_key=25, versions="0-4", flexible="3+"):

@@ -4,7 +4,7 @@ Ask the transaction's coordinator. v4+ is for brokers only, which verify with it
 stay at v3, and need it no more where brokers have transactions of version 2 (Kafka 4.0).
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -1,6 +1,6 @@
 """AlterClientQuotas (key 49): set and remove quotas (KIP-546). KRaft: any broker."""
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -4,7 +4,7 @@ Settings that are not named go back to their defaults: IncrementalAlterConfigs i
 (KIP-339). Any broker takes settings of topics; the broker itself its own.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

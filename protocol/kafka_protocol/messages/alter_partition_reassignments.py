@@ -3,7 +3,16 @@
 Ask the controller. Null replicas cancel a move.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, boolean, field, int16, int32, string
+from kafka_protocol.wire.schema import (
+    Request,
+    Response,
+    Struct,
+    boolean,
+    field,
+    int16,
+    int32,
+    string,
+)
 
 
 class AlterPartitionReassignmentsResponse(Response, api_key=45, versions="0-1", flexible="0+"):

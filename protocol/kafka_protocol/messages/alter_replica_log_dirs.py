@@ -3,7 +3,7 @@
 Ask the broker that holds them.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string
 
 
 class AlterReplicaLogDirsResponse(Response, api_key=34, versions="0-2", flexible="2+"):

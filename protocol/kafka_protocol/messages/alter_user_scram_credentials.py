@@ -3,7 +3,7 @@
 KRaft: any broker. The client salts and hashes; the password itself is never sent.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -6,7 +6,7 @@ before authentication. Its response header is always v0, so that a client can re
 version that the broker does not know.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

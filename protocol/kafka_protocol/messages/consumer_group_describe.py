@@ -3,7 +3,7 @@
 Ask their coordinator.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

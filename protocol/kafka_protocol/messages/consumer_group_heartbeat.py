@@ -3,7 +3,7 @@
 Ask the group's coordinator. A null field says that nothing changed since the last heartbeat.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string, uuid
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string, uuid
 
 
 class TopicPartitions(Struct):

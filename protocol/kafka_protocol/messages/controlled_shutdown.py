@@ -4,7 +4,7 @@ To the controller, with ZooKeeper; Kafka 4.0 dropped it. v0 is the one request w
 client id.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, int64, string
 
 
 class ControlledShutdownResponse(Response, api_key=7, versions="0-3", flexible="3+"):

@@ -1,6 +1,6 @@
 """CreateAcls (key 30): add access rules (KIP-140). KRaft: any broker, which forwards."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 
 class CreateAclsResponse(Response, api_key=30, versions="0-3", flexible="2+"):

@@ -3,7 +3,16 @@
 Keyed records go to other partitions from then on.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, boolean, field, int16, int32, string
+from kafka_protocol.wire.schema import (
+    Request,
+    Response,
+    Struct,
+    boolean,
+    field,
+    int16,
+    int32,
+    string,
+)
 
 
 class CreatePartitionsResponse(Response, api_key=37, versions="0-3", flexible="2+"):

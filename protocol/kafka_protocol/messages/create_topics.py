@@ -1,6 +1,6 @@
 """CreateTopics (key 19). KIP-4. Ask the controller; a KRaft broker forwards."""
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -3,7 +3,7 @@
 KRaft: any broker, which forwards.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 
 class DeleteAclsResponse(Response, api_key=31, versions="0-3", flexible="2+"):

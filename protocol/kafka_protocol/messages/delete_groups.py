@@ -1,6 +1,6 @@
 """DeleteGroups (key 42): delete groups with their offsets (KIP-229). Ask their coordinator."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string
 
 
 class DeleteGroupsResponse(Response, api_key=42, versions="0-3", flexible="2+"):

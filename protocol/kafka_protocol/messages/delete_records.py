@@ -1,6 +1,6 @@
 """DeleteRecords (key 21): move the start of logs forward (KIP-107). Ask the leaders."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, int64, string
 
 
 class DeleteRecordsResponse(Response, api_key=21, versions="0-2", flexible="2+"):

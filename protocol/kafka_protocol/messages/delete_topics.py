@@ -1,6 +1,6 @@
 """DeleteTopics (key 20). KIP-4; by id since v6 (KIP-516). Ask the controller."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string, uuid
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string, uuid
 
 
 class DeleteTopicsResponse(Response, api_key=20, versions="0-6", flexible="4+"):

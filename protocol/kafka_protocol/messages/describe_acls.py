@@ -4,7 +4,7 @@ v1+: pattern types (KIP-290). v3+: rules about users (KIP-373). Types and operat
 of Java's ResourceType, PatternType, AclOperation and AclPermissionType.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 
 class DescribeAclsResponse(Response, api_key=29, versions="0-3", flexible="2+"):

@@ -1,6 +1,6 @@
 """DescribeCluster (key 60): brokers and controller of a cluster (KIP-700). Any broker responds."""
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

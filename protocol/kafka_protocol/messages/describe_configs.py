@@ -3,7 +3,7 @@
 Any broker answers for topics; the broker itself for its own.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -3,7 +3,7 @@
 `hmac` is a secret: it is the token's password.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -1,6 +1,6 @@
 """DescribeGroups (key 15): state and members of classic groups. Ask their coordinator."""
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

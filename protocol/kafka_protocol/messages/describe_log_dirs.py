@@ -1,6 +1,6 @@
 """DescribeLogDirs (key 35): sizes of the logs of a broker, by folder (KIP-113). Ask each broker."""
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -3,7 +3,7 @@
 Ask the leader: this finds the transaction that holds the last stable offset back.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, int64, string
 
 
 class DescribeProducersResponse(Response, api_key=61, versions="0", flexible="0+"):

@@ -3,7 +3,7 @@
 Brokers forward it to the leader of the quorum.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

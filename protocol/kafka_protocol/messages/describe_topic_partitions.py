@@ -3,7 +3,7 @@
 Any broker responds.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

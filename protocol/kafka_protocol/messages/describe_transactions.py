@@ -3,7 +3,7 @@
 Ask their coordinator.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, int64, string
 
 
 class DescribeTransactionsResponse(Response, api_key=65, versions="0", flexible="0+"):

@@ -3,7 +3,7 @@
 KRaft: any broker. It tells iterations, never keys.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 
 class DescribeUserScramCredentialsResponse(Response, api_key=50, versions="0", flexible="0+"):

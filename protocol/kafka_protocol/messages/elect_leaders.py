@@ -3,7 +3,7 @@
 Ask the controller. An unclean election can lose records.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 
 class ElectLeadersResponse(Response, api_key=43, versions="0-2", flexible="2+"):

@@ -4,7 +4,16 @@ Safe to send again with the same producer epoch. v5+: the epoch goes up with eac
 that a late one cannot end the next (KIP-890).
 """
 
-from kafka_protocol.schema import Request, Response, boolean, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import (
+    Request,
+    Response,
+    boolean,
+    field,
+    int16,
+    int32,
+    int64,
+    string,
+)
 
 
 class EndTxnResponse(Response, api_key=26, versions="0-5", flexible="3+"):

@@ -1,6 +1,6 @@
 """ExpireDelegationToken (key 40): end a token (KIP-48). KRaft: any broker."""
 
-from kafka_protocol.schema import Request, Response, bytes_, field, int16, int32, int64
+from kafka_protocol.wire.schema import Request, Response, bytes_, field, int16, int32, int64
 
 
 class ExpireDelegationTokenResponse(Response, api_key=40, versions="0-2", flexible="2+"):

@@ -5,7 +5,7 @@ starts with the batch that holds `fetch_offset`, so earlier records can come wit
 batch may be cut short.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

@@ -3,7 +3,7 @@
 KIP-98 (v1+: transactions), KIP-699 (v4+: many keys at once), KIP-932 (v6+: share groups).
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 GROUP = 0
 TRANSACTION = 1

@@ -3,7 +3,7 @@
 Any broker that has the API.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     boolean,

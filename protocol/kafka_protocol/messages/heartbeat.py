@@ -1,6 +1,6 @@
 """Heartbeat (key 12): stay a member of a classic group. Ask the group's coordinator."""
 
-from kafka_protocol.schema import Request, Response, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, field, int16, int32, string
 
 
 class HeartbeatResponse(Response, api_key=12, versions="0-4", flexible="4+"):

@@ -3,7 +3,7 @@
 Any broker takes settings of topics; the broker itself its own.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

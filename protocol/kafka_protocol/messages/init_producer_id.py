@@ -4,7 +4,7 @@ KIP-98; KIP-360 (v3+: bump the epoch of an id that one has). v6 (two-phase commi
 marked unstable in Kafka 4.3, so it is not declared.
 """
 
-from kafka_protocol.schema import Request, Response, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, field, int16, int32, int64, string
 
 
 class InitProducerIdResponse(Response, api_key=22, versions="0-5", flexible="2+"):

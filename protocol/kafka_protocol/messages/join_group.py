@@ -3,7 +3,7 @@
 The response waits until all members have joined; one of them, the leader, then assigns partitions.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

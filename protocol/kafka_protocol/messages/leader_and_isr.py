@@ -4,7 +4,7 @@ Between brokers only, with ZooKeeper; Kafka 4.0 dropped it. It is declared for t
 captured traffic, and since the 0.10 guide has it.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

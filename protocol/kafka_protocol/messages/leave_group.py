@@ -1,6 +1,6 @@
 """LeaveGroup (key 13): leave a classic group at once. Ask the group's coordinator."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string
 
 
 class LeaveGroupResponse(Response, api_key=13, versions="0-5", flexible="4+"):

@@ -3,7 +3,7 @@
 v0 was ListClientMetricsResources, and lists client metrics only. Any KRaft broker answers.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string
 
 
 class ListConfigResourcesResponse(Response, api_key=74, versions="0-1", flexible="0+"):

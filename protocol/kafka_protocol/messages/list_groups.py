@@ -1,6 +1,6 @@
 """ListGroups (key 16): the groups that a broker coordinates. Ask every broker."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string
 
 
 class ListGroupsResponse(Response, api_key=16, versions="0-5", flexible="3+"):

@@ -3,7 +3,7 @@
 v0 (Kafka 0.8 to 0.10.0) knows no times of records, only segments: it lists offsets, newest first.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -1,6 +1,6 @@
 """ListPartitionReassignments (key 46): partitions on the move (KIP-455). Ask the controller."""
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string
 
 
 class ListPartitionReassignmentsResponse(Response, api_key=46, versions="0", flexible="0+"):

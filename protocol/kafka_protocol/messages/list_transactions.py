@@ -3,7 +3,7 @@
 Ask every broker.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, int64, string
 
 
 class ListTransactionsResponse(Response, api_key=66, versions="0-2", flexible="0+"):

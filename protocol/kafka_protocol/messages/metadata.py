@@ -3,7 +3,7 @@
 Any broker responds. Topics by name, all of them, or (v12+) by id (KIP-516).
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

@@ -4,7 +4,7 @@ v0 writes to ZooKeeper. A client that is not a member of the group sends generat
 id; the coordinator takes that while the group has no members.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

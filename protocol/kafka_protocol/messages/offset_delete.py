@@ -3,7 +3,7 @@
 Ask the group's coordinator.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, string
 
 
 class OffsetDeleteResponse(Response, api_key=47, versions="0"):

@@ -3,7 +3,7 @@
 v0 reads from ZooKeeper. v8+: several groups at once, in fields of their own (KIP-709).
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

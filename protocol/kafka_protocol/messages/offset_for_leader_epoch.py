@@ -3,7 +3,7 @@
 A log that ends earlier than the reader's position was truncated: records were lost.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.wire.schema import Request, Response, Struct, field, int16, int32, int64, string
 
 
 class OffsetForLeaderEpochResponse(Response, api_key=23, versions="0-4", flexible="4+"):

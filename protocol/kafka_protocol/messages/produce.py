@@ -3,7 +3,7 @@
 A batch is appended whole or not at all. With `acks=0` the broker sends no response.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

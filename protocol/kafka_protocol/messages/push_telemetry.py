@@ -3,7 +3,7 @@
 To the broker that answered GetTelemetrySubscriptions.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     boolean,

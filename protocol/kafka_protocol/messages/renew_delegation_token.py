@@ -1,6 +1,6 @@
 """RenewDelegationToken (key 39): let a token live longer (KIP-48). KRaft: any broker."""
 
-from kafka_protocol.schema import Request, Response, bytes_, field, int16, int32, int64
+from kafka_protocol.wire.schema import Request, Response, bytes_, field, int16, int32, int64
 
 
 class RenewDelegationTokenResponse(Response, api_key=39, versions="0-2", flexible="2+"):

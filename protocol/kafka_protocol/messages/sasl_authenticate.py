@@ -3,7 +3,7 @@
 The bytes are credentials: a struct's repr shows their length only.
 """
 
-from kafka_protocol.schema import Request, Response, bytes_, field, int16, int64, string
+from kafka_protocol.wire.schema import Request, Response, bytes_, field, int16, int64, string
 
 
 class SaslAuthenticateResponse(Response, api_key=36, versions="0-2", flexible="2+"):

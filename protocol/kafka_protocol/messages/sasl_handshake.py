@@ -4,7 +4,7 @@ After v0 the tokens go over the connection as bare frames, after v1 inside SaslA
 v2 cannot come: clients below 2.5 would take it for one they know (KAFKA-9577).
 """
 
-from kafka_protocol.schema import MAX_ELEMENTS, Request, Response, field, int16, string
+from kafka_protocol.wire.schema import MAX_ELEMENTS, Request, Response, field, int16, string
 
 
 class SaslHandshakeResponse(Response, api_key=17, versions="0-1"):

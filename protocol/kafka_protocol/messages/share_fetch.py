@@ -3,7 +3,7 @@
 Ask the partitions' leader. v0 was an early access and is not spoken.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     MAX_ELEMENTS,
     Request,
     Response,

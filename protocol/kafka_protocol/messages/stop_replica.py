@@ -3,7 +3,7 @@
 Between brokers only, with ZooKeeper; Kafka 4.0 dropped it.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -3,7 +3,16 @@
 Ask the group's coordinator.
 """
 
-from kafka_protocol.schema import Request, Response, Struct, bytes_, field, int16, int32, string
+from kafka_protocol.wire.schema import (
+    Request,
+    Response,
+    Struct,
+    bytes_,
+    field,
+    int16,
+    int32,
+    string,
+)
 
 
 class SyncGroupResponse(Response, api_key=14, versions="0-5", flexible="4+"):

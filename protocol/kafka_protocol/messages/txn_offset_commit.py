@@ -3,7 +3,7 @@
 Ask the group's coordinator, after AddOffsetsToTxn (below v5).
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

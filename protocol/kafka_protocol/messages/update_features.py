@@ -3,7 +3,7 @@
 KRaft: any broker, which forwards.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

@@ -3,7 +3,7 @@
 Between brokers only, to the leaders of the transaction's partitions.
 """
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     Request,
     Response,
     Struct,

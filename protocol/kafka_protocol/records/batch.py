@@ -15,11 +15,11 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_protocol.errors import CorruptRecordError
-from kafka_protocol.primitives import MAX_INT64, Piece
 from kafka_protocol.records import message_set
 from kafka_protocol.records.attributes import codec_of, timestamp_type_of
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.message_set import MessageSetHeader
+from kafka_protocol.wire.primitives import MAX_INT64, Piece
 
 MAGIC: Final = 2
 NO_PRODUCER_ID: Final = -1

@@ -12,9 +12,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kafka_protocol import primitives as p
 from kafka_protocol.errors import CorruptRecordError, DecodeError
-from kafka_protocol.primitives import Out, Reader
 from kafka_protocol.records.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, codec_of
 from kafka_protocol.records.compression import Buffer, Compression, CompressionCodec, compress
 from kafka_protocol.records.lz4_checksum import with_wrong_checksum
@@ -24,6 +22,8 @@ from kafka_protocol.records.message_set import (
     message_starts,
     unpack,
 )
+from kafka_protocol.wire import primitives as p
+from kafka_protocol.wire.primitives import Out, Reader
 
 _CRC: Final = struct.Struct(">I")
 

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kafka_protocol.errors import CorruptRecordError
-from kafka_protocol.primitives import MAX_INT64
 from kafka_protocol.records.attributes import (
     NO_TIMESTAMP,
     NO_TIMESTAMP_TYPE,
@@ -26,6 +25,7 @@ from kafka_protocol.records.attributes import (
 )
 from kafka_protocol.records.compression import Buffer, CompressionCodec, decompress
 from kafka_protocol.records.lz4_checksum import with_right_checksum
+from kafka_protocol.wire.primitives import MAX_INT64
 
 # Offset and size; the size counts the bytes behind it.
 LOG_OVERHEAD: Final = 12

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from kafka_protocol import primitives as p
 from kafka_protocol.errors import CorruptRecordError, DecodeError
-from kafka_protocol.primitives import Out
 from kafka_protocol.records.attributes import LOG_APPEND_TIME
 from kafka_protocol.records.batch import BatchHeader, RecordBatch
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
 from kafka_protocol.records.message import decode_messages, read_bytes
 from kafka_protocol.records.message_set import MessageSetHeader
+from kafka_protocol.wire import primitives as p
+from kafka_protocol.wire.primitives import Out
 
 
 class Header(NamedTuple):

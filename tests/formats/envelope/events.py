@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.query.debezium import DebeziumQuery, EventRecordDecoder
 from kafka_formats.query.record_decoder import Decoder
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 
 Record = tuple[bytes | None, bytes | None]
 SOURCE: Final[Mapping[str, Any]] = {

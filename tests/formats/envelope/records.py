@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 
 NAMES = ("key", "value", "topic", "partition", "offset", "headers")
 

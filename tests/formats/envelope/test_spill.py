@@ -15,8 +15,8 @@ import pytest
 from kafka_formats.envelope.newest import GROUP, KEY
 from kafka_formats.envelope.spill import Spill
 from kafka_formats.errors import SpillError
-from kafka_protocol.columnar.key_hashes import hash_keys
-from kafka_protocol.partitioners import KeyHash
+from kafka_protocol.columnar.writing.key_hashes import hash_keys
+from kafka_protocol.options.partitioners import KeyHash
 
 SCHEMA = pa.schema([GROUP, KEY, pa.field("value", pa.binary())])
 

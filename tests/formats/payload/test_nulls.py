@@ -24,7 +24,7 @@ from kafka_formats.errors import RegistryError
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
 from kafka_formats.query.record_decoder import RecordDecoder
-from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import Received, Reply, registry, subjects
 from tests.formats.envelope.events import Record, connect_envelope, event, read

@@ -13,8 +13,8 @@ from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.raw_columns import CHECKED_TEXT, HEADER_MAPS, raw_as
 from kafka_formats.query.read import record_decoder
-from kafka_protocol.columnar.headers import encode_headers
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.headers import encode_headers
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 
 BYTES = st.none() | st.binary(max_size=5) | st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\x00"])
 HEADERS = st.none() | st.lists(

@@ -21,7 +21,7 @@ from kafka_formats.payload.type_changes import changed_types, new_fields
 from kafka_formats.query.formats import FORMATS as QUERY_FORMATS
 from kafka_formats.query.read import QueryFormats
 from kafka_formats.query.record_decoder import RecordDecoder
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Reply, registry, subjects
 from tests.formats.avro.payloads import varint, with_length

@@ -20,7 +20,7 @@ from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query import record_decoder
 from kafka_formats.query.record_decoder import BrokenRecord, RecordDecoder
 from kafka_formats.schema_ids.frames import SchemaId
-from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
 from tests.formats.avro.payloads import varint, with_length
 
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}

@@ -14,7 +14,7 @@ from kafka_formats.options.settings import Framing
 from kafka_formats.schema_ids.confluent import confluent_frames
 from kafka_formats.schema_ids.frames import Frames, InHeader, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 
 GUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
 HEADER = "__value_schema_id"

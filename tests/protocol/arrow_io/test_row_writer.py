@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kafka_protocol.arrow_io.row_writer import RowWriter, chunks_of
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters, shared_producer
-from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.options.partitioners import DEFAULT
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition

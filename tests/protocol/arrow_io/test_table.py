@@ -15,14 +15,14 @@ import pytest
 from kafka_protocol.arrow_io import table
 from kafka_protocol.arrow_io.row_writer import CHUNK_BYTES
 from kafka_protocol.arrow_io.table import write_table
-from kafka_protocol.columnar.views import HAS_VIEWS
+from kafka_protocol.columnar.arrays.views import HAS_VIEWS
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import Header, Record, decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.cluster import ScriptedCluster
-from tests.protocol.columnar.test_views import large_views
+from tests.protocol.columnar.arrays.test_views import large_views
 
 PARTITIONS = 3
 DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.framing import FrameBuffer
+from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
+from kafka_protocol.columnar.reading.decode import decode_batches
 from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Record
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire.framing import FrameBuffer
 from tests.protocol.records.batches import batch_of
 
 PARTITION = TopicPartition("orders", 3)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kafka_protocol.schema import (
+from kafka_protocol.wire.schema import (
     ALL_VERSIONS,
     Message,
     Request,

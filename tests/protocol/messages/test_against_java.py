@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_protocol.codec import read_message
-from kafka_protocol.schema import Field, Message, Struct, default_of, describe
+from kafka_protocol.wire.codec import read_message
+from kafka_protocol.wire.schema import Field, Message, Struct, default_of, describe
 from tests.protocol.catalogue import MESSAGES, name_of, versions_of
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar, MessageOracle
 from tests.protocol.strategies import encode, full, structs

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_protocol.codec import read_message
 from kafka_protocol.errors import DecodeError, KafkaError
 from kafka_protocol.messages.api_versions import ApiVersionsResponse
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeResponse
-from kafka_protocol.schema import MAX_ELEMENTS, Message, Response, describe
+from kafka_protocol.wire.codec import read_message
+from kafka_protocol.wire.schema import MAX_ELEMENTS, Message, Response, describe
 from tests.protocol.catalogue import MESSAGES, name_of, versions_of
 from tests.protocol.strategies import damaged, encode, full, structs
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafka_protocol.errors import ErrorCode
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
     from tests.simulation.kafka.broker import Broker

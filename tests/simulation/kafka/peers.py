@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from kafka_protocol.connection import Connection
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.records.batch import BatchHeader, read_batches
 from kafka_protocol.records.record import decode_records
-from kafka_protocol.schema import Request, Response, Struct
+from kafka_protocol.versions.connection import Connection
+from kafka_protocol.wire.primitives import ZERO_UUID
+from kafka_protocol.wire.schema import Request, Response, Struct
 from tests.simulation.kafka.cluster import SimulatedCluster
 from tests.simulation.kafka.handlers.table import HANDLERS
 from tests.simulation.kafka.world import START_MS, Client, VirtualTime

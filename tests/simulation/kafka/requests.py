@@ -9,10 +9,10 @@ from typing import Any
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.records.batch import NO_PRODUCER, Producer
 from kafka_protocol.records.record import Record
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 from tests.simulation.kafka.batches import batch_of
 from tests.simulation.kafka.world import START_MS
 

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kafka_protocol import primitives as p
-from kafka_protocol.codec import read_message
 from kafka_protocol.errors import KafkaError
-from kafka_protocol.framing import request_header_version
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
-from kafka_protocol.schema import Request, Response
+from kafka_protocol.wire import primitives as p
+from kafka_protocol.wire.codec import read_message
+from kafka_protocol.wire.framing import request_header_version
+from kafka_protocol.wire.schema import Request, Response
 from tests.fakes.frames import encode_response
 from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.call import Call, Handler

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kafka_protocol.api_keys import ApiKey
-from kafka_protocol.releases import parse_release, served_by
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.versions.releases import parse_release, served_by
+from kafka_protocol.wire.api_keys import ApiKey
+from kafka_protocol.wire.schema import VersionRange
 
 # The first release with these.
 _KEEPS_UNKNOWN_PRODUCERS: Final = (2, 5)  # KIP-360

@@ -22,8 +22,8 @@ from kafka_protocol.messages.find_coordinator import (
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_protocol.messages.produce import ProduceResponse
 from kafka_protocol.records.batch import Producer
-from kafka_protocol.schema import Request, Response
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, Response
 from tests.simulation.kafka.cluster import SimulatedCluster
 from tests.simulation.kafka.requests import batch, produce_request, produced
 from tests.simulation.kafka.settings import BrokerSettings

@@ -30,9 +30,9 @@ from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.records.message import Message, encode_messages
-from kafka_protocol.schema import Request
+from kafka_protocol.wire.primitives import ZERO_UUID
+from kafka_protocol.wire.schema import Request
 from tests.simulation.kafka.cluster import SimulatedCluster
 from tests.simulation.kafka.handlers.table import HANDLERS
 from tests.simulation.kafka.requests import batch, fetch_request, list_request, produce_request

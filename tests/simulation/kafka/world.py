@@ -8,8 +8,8 @@ import random
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from kafka_protocol.connection import Connection
-from kafka_protocol.schema import Request, Response
+from kafka_protocol.versions.connection import Connection
+from kafka_protocol.wire.schema import Request, Response
 from tests.simulation.kafka.cluster import SimulatedCluster
 from tests.simulation.kafka.session import BrokerSession
 

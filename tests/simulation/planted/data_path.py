@@ -18,7 +18,7 @@ DATA_PATH: Final = (
     # --- Leader epochs
     Planted(
         "the epoch of the first batch of a response is kept",
-        f"{_CLIENT}/consumer/fetch_response.py",
+        "protocol/kafka_protocol/records/fetch_response.py",
         "        epoch = header.partition_leader_epoch if",
         "        epoch = epoch if epoch >= 0 else header.partition_leader_epoch if",
         likely.has_new_leaders,
@@ -117,20 +117,20 @@ DATA_PATH: Final = (
     # --- Values, keys and timestamps
     Planted(
         "empty keys and values are null",
-        f"{_COLUMNAR}/slices.py",
+        f"{_COLUMNAR}/arrays/slices.py",
         "return take(data, start, sizes, length < 0)",
         "return take(data, start, sizes, length < 1)",
         likely.has_blanks,
     ),
     Planted(
         "null keys and values are empty",
-        f"{_COLUMNAR}/slices.py",
+        f"{_COLUMNAR}/arrays/slices.py",
         "return take(data, start, sizes, length < 0)",
         "return take(data, start, sizes, length < -1)",
     ),
     Planted(
         "records keep their own time under LogAppendTime",
-        f"{_COLUMNAR}/record_rows.py",
+        f"{_COLUMNAR}/reading/record_rows.py",
         "return np.where(headers.is_append_time[batch], headers.max_timestamp[batch], created)",
         "return created",
         likely.has_append_time,

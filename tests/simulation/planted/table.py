@@ -21,14 +21,14 @@ FAULTS: Final = (
     # --- Memory and connections
     Planted(
         "a receive buffer is used again for the next frame",
-        "protocol/kafka_protocol/framing.py",
+        "protocol/kafka_protocol/wire/framing.py",
         "self._memory, self._filled = _new_memory(size), 0",
         "buffer = globals().setdefault('_reused', bytearray(2**24))\n"
         "        self._memory, self._filled = memoryview(buffer)[:size], 0",
     ),
     Planted(
         "a response belongs to the newest request in flight",
-        "protocol/kafka_protocol/connection.py",
+        "protocol/kafka_protocol/versions/connection.py",
         "expected = self._in_flight.popleft()",
         "expected = self._in_flight.pop()",
     ),
@@ -43,7 +43,7 @@ FAULTS: Final = (
     # --- Reading
     Planted(
         "the last record of a range is dropped",
-        f"{_COLUMNAR}/decode.py",
+        f"{_COLUMNAR}/reading/decode.py",
         "inside = (rows.offset >= windows[0].from_offset) & "
         "(rows.offset < windows[0].until_offset)",
         "inside = (rows.offset >= windows[0].from_offset) & "
@@ -51,14 +51,14 @@ FAULTS: Final = (
     ),
     Planted(
         "records before the range are kept",
-        f"{_COLUMNAR}/decode.py",
+        f"{_COLUMNAR}/reading/decode.py",
         "inside = (rows.offset >= windows[0].from_offset) & "
         "(rows.offset < windows[0].until_offset)",
         "inside = (rows.offset >= 0) & (rows.offset < windows[0].until_offset)",
     ),
     Planted(
         "rows of several partitions are cut at the first range",
-        f"{_COLUMNAR}/decode.py",
+        f"{_COLUMNAR}/reading/decode.py",
         "inside = (rows.offset >= first[of_row]) & (rows.offset < until[of_row])",
         "inside = (rows.offset >= first[of_row]) & (rows.offset < until[0])",
     ),
@@ -76,7 +76,7 @@ FAULTS: Final = (
     ),
     Planted(
         "control batches are read as records",
-        f"{_COLUMNAR}/batch_columns.py",
+        f"{_COLUMNAR}/reading/batch_columns.py",
         "wanted = is_new & ~headers.is_control",
         "wanted = is_new",
     ),

@@ -52,4 +52,4 @@ def test_a_planted_fault_is_found_by_a_test() -> None:
     name = "a topic may have the name of a folder above"
     found = hunt_by_tests(next(each for each in WINGS if each.name == name), 120)
     assert found.test is not None, found.text
-    assert found.test.startswith("tests/protocol/test_topic_names.py::")
+    assert found.test.startswith("tests/protocol/options/test_topic_names.py::")

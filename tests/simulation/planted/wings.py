@@ -362,10 +362,10 @@ WINGS: Final = (
     ),
     Planted(
         "a topic may have the name of a folder above",
-        "protocol/kafka_protocol/topic_names.py",
+        "protocol/kafka_protocol/options/topic_names.py",
         "(?!\\.{{1,2}}\\Z)",
         "(?!\\.\\Z)",
-        judges=("tests/protocol/test_topic_names.py",),
+        judges=("tests/protocol/options/test_topic_names.py",),
     ),
     Planted(
         "an escape of a terminal in JSON is printed",

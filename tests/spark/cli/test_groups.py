@@ -18,8 +18,8 @@ from kafka_protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_protocol.messages.list_groups import ListGroupsRequest
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest
-from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request
 from kafka_spark_source import cli
 from tests.fakes import faults
 from tests.fakes.broker import Close, Handler

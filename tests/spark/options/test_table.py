@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.option import Option
+from kafka_protocol.options.option import Option
 from kafka_spark_source.options.table import OPTIONS, Table
 
 

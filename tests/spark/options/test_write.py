@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.partitioners import DEFAULT, PARTITIONERS, ROUND_ROBIN, STICKY, Partitioner
+from kafka_protocol.options.partitioners import (
+    DEFAULT,
+    PARTITIONERS,
+    ROUND_ROBIN,
+    STICKY,
+    Partitioner,
+)
 from kafka_spark_source.options.write import Identity, WriteOptions, parse_write_options
 from tests.config_error import config_error
 

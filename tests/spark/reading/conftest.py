@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.columnar import decode
+from kafka_protocol.columnar.reading import decode
 
 
 @pytest.fixture(params=[False, True], ids=["alone", "in a group"])

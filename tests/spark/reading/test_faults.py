@@ -17,7 +17,7 @@ from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode,
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import changes, faults
 from tests.fakes.batch_reading import (
     ABC,

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_protocol import framing
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerConnectionError, DataLossError
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire import framing
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
 from tests.fakes.batch_reading import ABC, IN_THREE, filled, plan, planned, read

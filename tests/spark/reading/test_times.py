@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import datasource
 
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.broker import Handler

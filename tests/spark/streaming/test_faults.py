@@ -17,8 +17,8 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.records.transactions import ABORT
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWELVE, Rows
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS, batch_of, in_transaction

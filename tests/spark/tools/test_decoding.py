@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_formats.errors import FormatError
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.tools.decoding import _texts_of, decode_for
 from kafka_spark_source.tools.peek import NOT_DECODED, as_they_came

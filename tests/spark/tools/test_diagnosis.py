@@ -18,8 +18,8 @@ from kafka_protocol.messages.describe_quorum import (
 )
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, VersionRange
 from kafka_spark_source.planning.strategies import SubscribePattern
 from kafka_spark_source.tools.diagnosis import Job, diagnose
 from kafka_spark_source.tools.findings import Finding, Result

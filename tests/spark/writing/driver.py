@@ -10,8 +10,8 @@ import pyarrow as pa
 from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
-from kafka_protocol.columnar.sink_columns import SinkColumns
-from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
+from kafka_protocol.options.partitioners import DEFAULT
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.claimed_prefix import ClaimedPrefix
 from kafka_spark_source.writing.commit_log import CommitLog

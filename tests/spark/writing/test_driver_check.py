@@ -12,7 +12,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 from kafka_spark_source.writing.driver_check import check_write
 from tests.fakes import faults
 from tests.fakes.broker import Handler

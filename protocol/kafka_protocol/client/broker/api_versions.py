@@ -24,13 +24,13 @@ from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import ErrorCode, KafkaTimeoutError, OutOfStepError
 from kafka_protocol.messages.api_versions import ApiVersionsResponse
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
-from kafka_protocol.negotiation import (
+from kafka_protocol.versions.negotiation import (
     FIRST_VERSION_TO_TRY,
     assumed_versions,
     next_version_to_try,
     versions_from,
 )
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 
 OpenConnection: TypeAlias = Callable[[], BrokerConnection]
 

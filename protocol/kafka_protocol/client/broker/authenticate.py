@@ -30,8 +30,8 @@ from kafka_protocol.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kafka_protocol.negotiation import BrokerVersions
-from kafka_protocol.schema import Request, Response, VersionRange
+from kafka_protocol.versions.negotiation import BrokerVersions
+from kafka_protocol.wire.schema import Request, Response, VersionRange
 
 R = TypeVar("R", bound=Response)
 

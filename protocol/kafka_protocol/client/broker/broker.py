@@ -38,9 +38,9 @@ from kafka_protocol.errors import (
     UnsupportedVersionError,
 )
 from kafka_protocol.messages.fetch import FetchRequest
-from kafka_protocol.negotiation import BrokerVersions
-from kafka_protocol.repeated_request import RepeatedRequest
-from kafka_protocol.schema import Request, Response, VersionRange
+from kafka_protocol.versions.negotiation import BrokerVersions
+from kafka_protocol.wire.repeated_request import RepeatedRequest
+from kafka_protocol.wire.schema import Request, Response, VersionRange
 
 R = TypeVar("R", bound=Response)
 

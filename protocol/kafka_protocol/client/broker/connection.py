@@ -12,9 +12,9 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.waits import waiting_for
-from kafka_protocol.connection import Connection
-from kafka_protocol.repeated_request import RepeatedRequest
-from kafka_protocol.schema import Request, Response, VersionRange
+from kafka_protocol.versions.connection import Connection
+from kafka_protocol.wire.repeated_request import RepeatedRequest
+from kafka_protocol.wire.schema import Request, Response, VersionRange
 
 
 class BrokerConnection:

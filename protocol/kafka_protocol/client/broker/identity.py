@@ -22,9 +22,9 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.negotiation import versions_from
-from kafka_protocol.schema import Request, Response
 from kafka_protocol.version import __version__
+from kafka_protocol.versions.negotiation import versions_from
+from kafka_protocol.wire.schema import Request, Response
 
 R = TypeVar("R", bound=Response)
 

@@ -19,7 +19,7 @@ from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import AuthenticationError, ErrorCode, KafkaError, TlsError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kafka_protocol.schema import Request, Response
+from kafka_protocol.wire.schema import Request, Response
 
 _WITHOUT_TLS: Final = {"SSL": "PLAINTEXT", "SASL_SSL": "SASL_PLAINTEXT"}
 _WITH_SASL: Final = {"PLAINTEXT": "SASL_PLAINTEXT", "SSL": "SASL_SSL"}

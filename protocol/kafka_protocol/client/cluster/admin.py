@@ -20,7 +20,7 @@ from kafka_protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from kafka_protocol.schema import Request
+from kafka_protocol.wire.schema import Request
 
 _CreatableTopic = CreateTopicsRequest.CreatableTopic
 

@@ -40,9 +40,9 @@ from kafka_protocol.errors import (
     TlsError,
 )
 from kafka_protocol.messages.metadata import MetadataResponse
-from kafka_protocol.negotiation import BrokerVersions, common_versions
-from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.versions.negotiation import BrokerVersions, common_versions
+from kafka_protocol.wire.schema import Request
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from kafka_protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 
 T = TypeVar("T")
 

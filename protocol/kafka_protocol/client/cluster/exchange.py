@@ -15,8 +15,8 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import Leader, Topic
 from kafka_protocol.errors import BrokerError, KafkaError
-from kafka_protocol.schema import Response
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Response
 
 K = TypeVar("K")
 R = TypeVar("R", bound=Response)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from kafka_protocol import primitives as p
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -25,6 +24,7 @@ from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, Descr
 from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire import primitives as p
 
 # Types and states as brokers spell them (Kafka's GroupType and GroupState).
 CLASSIC: Final = "classic"

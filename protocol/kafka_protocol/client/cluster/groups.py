@@ -17,8 +17,8 @@ from kafka_protocol.errors import BrokerError, ErrorCode, OutOfStepError
 from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition, by_topic
+from kafka_protocol.wire.schema import VersionRange
 
 T = TypeVar("T")
 

@@ -16,9 +16,9 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.primitives import ZERO_UUID
-from kafka_protocol.topic_names import is_topic_name
+from kafka_protocol.options.topic_names import is_topic_name
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 
 _log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 
 _METADATA_WITH_RIGHTS: Final = 8
 _GROUPS_WITH_RIGHTS: Final = 3

@@ -34,7 +34,7 @@ from kafka_protocol.records.compression import (
     Compression,
     CompressionCodec,
 )
-from kafka_protocol.releases import parse_release
+from kafka_protocol.versions.releases import parse_release
 
 _log = logging.getLogger(__name__)
 

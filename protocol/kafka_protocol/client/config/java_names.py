@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kafka_protocol.client.config.security_options import CONVERT_KEY_STORE, CONVERT_TRUST_STORE
-from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.options.nearest_name import did_you_mean
 
 # These tune parts of the Java producer that do not exist here: its buffer, its adaptive
 # partitioner, the age of its metadata. The sink itself reads the names of serializers and

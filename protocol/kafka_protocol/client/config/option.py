@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
-from kafka_protocol.option import Option
+from kafka_protocol.options.nearest_name import did_you_mean
+from kafka_protocol.options.option import Option
 
 KAFKA: Final = "kafka."
 

@@ -16,7 +16,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.exchange import exchange
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 
 # How long brokers may take for their responses. A silent one is not waited for.
 _ROUND_MS: Final = 2_000

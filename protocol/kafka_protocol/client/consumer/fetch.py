@@ -32,13 +32,6 @@ from kafka_protocol.client.consumer.fetch_request import (
     WantedPartition,
     fetch_request,
 )
-from kafka_protocol.client.consumer.fetch_response import (
-    Fetched,
-    PartitionData,
-    TakeBatches,
-    partition_data,
-    take_batches,
-)
 from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.client.consumer.replica import ReadReplica
 from kafka_protocol.client.consumer.topic_identity import TopicIdentity, is_unknown_topic
@@ -49,6 +42,13 @@ from kafka_protocol.errors import (
     ProtocolError,
 )
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.records.fetch_response import (
+    Fetched,
+    PartitionData,
+    TakeBatches,
+    partition_data,
+    take_batches,
+)
 from kafka_protocol.topic_partition import OffsetRange
 
 __all__ = ["Fetched", "LogTruncatedError", "OffsetOutOfRangeError", "TopicGoneError", "fetch_range"]

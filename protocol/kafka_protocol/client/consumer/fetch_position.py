@@ -17,13 +17,13 @@ from kafka_protocol.client.consumer.errors import (
     OffsetOutOfRangeError,
 )
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
-from kafka_protocol.client.consumer.fetch_response import (
+from kafka_protocol.client.consumer.fetch_size import FetchSize
+from kafka_protocol.errors import CorruptRecordError, KafkaError, KafkaTimeoutError, ProtocolError
+from kafka_protocol.records.fetch_response import (
     UNKNOWN_EPOCH,
     PartitionData,
     TakenBatches,
 )
-from kafka_protocol.client.consumer.fetch_size import FetchSize
-from kafka_protocol.errors import CorruptRecordError, KafkaError, KafkaTimeoutError, ProtocolError
 from kafka_protocol.topic_partition import LogBounds
 
 # Responses with batches but without progress before the read fails.

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 from kafka_protocol.client.cluster.metadata import Leader, Topic
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.records.fetch_response import UNKNOWN_EPOCH
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 
 # From v13 on, requests and responses have topic ids and no names.
 FIRST_BY_ID: Final = 13

@@ -12,8 +12,8 @@ from typing import Final
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch_request import OVERHEAD_BYTES
-from kafka_protocol.client.consumer.fetch_response import TakenBatches
 from kafka_protocol.records.batch import BatchHeader
+from kafka_protocol.records.fetch_response import TakenBatches
 
 # The most for the first Fetch, without the margin; the default of Java's
 # `max.partition.fetch.bytes`.

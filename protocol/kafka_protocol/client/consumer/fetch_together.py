@@ -26,19 +26,19 @@ from kafka_protocol.client.consumer.fetch_request import (
     WantedPartition,
     fetch_request,
 )
-from kafka_protocol.client.consumer.fetch_response import (
+from kafka_protocol.client.consumer.fetch_size import FetchSize
+from kafka_protocol.client.consumer.replica import ReadReplica
+from kafka_protocol.errors import BrokerError, CorruptRecordError, KafkaError
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.records.fetch_response import (
     Fetched,
     PartitionData,
     TakeBatches,
     TakenBatches,
 )
-from kafka_protocol.client.consumer.fetch_size import FetchSize
-from kafka_protocol.client.consumer.replica import ReadReplica
-from kafka_protocol.errors import BrokerError, CorruptRecordError, KafkaError
-from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_protocol.primitives import ZERO_UUID
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
+from kafka_protocol.wire.schema import VersionRange
 
 # The first version whose responses have a limit for all partitions together (KIP-74).
 _WITH_MAX_BYTES: Final = VersionRange(3, FetchRequest.versions.highest)

@@ -35,9 +35,9 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
-from kafka_protocol.repeated_request import RepeatedRequest
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.repeated_request import RepeatedRequest
+from kafka_protocol.wire.schema import VersionRange
 
 _CLIENT = -1  # the replica_id of clients
 # Every log has these positions; for others it may have no record.

@@ -13,8 +13,8 @@ from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.client.consumer.topic_identity import TopicIdentity, is_unknown_topic
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 
 _BOUNDS: Final = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
 

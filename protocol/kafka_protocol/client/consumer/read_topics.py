@@ -20,17 +20,17 @@ from kafka_protocol.client.cluster.exchange import group_by_leader
 from kafka_protocol.client.cluster.metadata import Topic, has_topic_id
 from kafka_protocol.client.consumer.fetch import check_position, fetch_rest
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
-from kafka_protocol.client.consumer.fetch_response import (
-    UNKNOWN_EPOCH,
-    Fetched,
-    TakeBatches,
-    take_batches,
-)
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.consumer.topic_identity import TopicIdentity, is_unknown_topic
 from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode, KafkaError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.records.batch import BatchHeader
+from kafka_protocol.records.fetch_response import (
+    UNKNOWN_EPOCH,
+    Fetched,
+    TakeBatches,
+    take_batches,
+)
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
 _UNCOMMITTED: Final = "read_uncommitted"

@@ -20,11 +20,11 @@ from kafka_protocol.client.consumer.fetch_request import (
     WantedPartition,
     fetch_request,
 )
-from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH, partition_data
 from kafka_protocol.client.consumer.list_offsets import can_retry_read
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.records.batch import BatchHeader, read_batches
+from kafka_protocol.records.fetch_response import UNKNOWN_EPOCH, partition_data
 from kafka_protocol.topic_partition import TopicPartition
 
 # The sample of each partition, in bytes; brokers since 0.10.1 send at least one whole batch.

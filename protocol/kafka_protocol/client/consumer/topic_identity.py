@@ -18,8 +18,8 @@ from kafka_protocol.client.consumer.deleted_topics import unknown_to_all
 from kafka_protocol.client.consumer.errors import TopicGoneError
 from kafka_protocol.client.consumer.topic_watch import Event, TopicWatch, Verdict
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 
 _GONE: Final = {
     Verdict.RECREATED: "was deleted and its topic re-created",

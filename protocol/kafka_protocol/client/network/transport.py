@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeVar
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
-from kafka_protocol.primitives import Piece
+from kafka_protocol.wire.primitives import Piece
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from kafka_protocol.errors import (
     ProtocolError,
 )
 from kafka_protocol.messages.find_coordinator import TRANSACTION
-from kafka_protocol.schema import Request, Response, VersionRange
+from kafka_protocol.wire.schema import Request, Response, VersionRange
 
 K = TypeVar("K")
 

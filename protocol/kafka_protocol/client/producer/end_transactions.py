@@ -26,8 +26,8 @@ from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResponse,
 )
 from kafka_protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 
 # The versions of transactions of version 1: from 5 on the broker raises the epoch (KIP-890).
 _END_VERSIONS: Final = VersionRange(0, 4)

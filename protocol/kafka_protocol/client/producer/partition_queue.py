@@ -25,7 +25,7 @@ from kafka_protocol.records.batch import (
 )
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.splitting import split_batch
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 
 # The versions of Produce for records of each magic. Brokers refuse any other (KIP-32, KIP-98).
 VERSIONS_OF_MAGIC: Final = {

@@ -41,8 +41,8 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
 from kafka_protocol.records.batch import MAGIC, MAGIC_AT, BatchContents, bytes_of
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 
 # From v13 on, requests have topic ids and no names.
 _BY_NAME: Final = VersionRange(0, 12)

@@ -32,8 +32,8 @@ from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from kafka_protocol.messages.find_coordinator import TRANSACTION
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition, by_topic
+from kafka_protocol.wire.schema import VersionRange
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_protocol.arrow_io.table import write_table
 from kafka_protocol.arrow_io.topic import TopicReader, read_topic
-from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from tests.endurance.torture.expected import Answer
 from tests.endurance.torture.positions import arrow_position
 from tests.endurance.torture.queries import COLUMNS, Query

@@ -46,8 +46,8 @@ from kafka_protocol.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kafka_protocol.negotiation import BrokerVersions
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.versions.negotiation import BrokerVersions
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes.broker import Close, ScriptedBroker
 from tests.fakes.gssapi import installed_library
 from tests.fakes.tls import listening

@@ -34,7 +34,7 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes.broker import Close, Delivered, Handler, Peer, ScriptedBroker, versions_of
 from tests.fakes.frames import encode_response
 from tests.fakes.skipping_time import sleeps_take_no_time

@@ -31,8 +31,8 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import BatchContents, build_batch
 from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.record import Record, encode_records
-from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Close, ScriptedBroker
 from tests.fakes.cluster import ScriptedCluster

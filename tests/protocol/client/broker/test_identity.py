@@ -20,7 +20,7 @@ from kafka_protocol.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Close, Handler, ScriptedBroker
 from tests.fakes.cluster import ScriptedCluster

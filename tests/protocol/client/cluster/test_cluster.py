@@ -28,9 +28,9 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import Request, VersionRange
-from kafka_protocol.topic_names import is_topic_name
+from kafka_protocol.options.topic_names import is_topic_name
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
 from tests.fakes.cluster import ScriptedCluster, cluster_of

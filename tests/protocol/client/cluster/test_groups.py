@@ -12,7 +12,7 @@ from kafka_protocol.errors import ErrorCode, OutOfStepError
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.deadlines import PassesWhen

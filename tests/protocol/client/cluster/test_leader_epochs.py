@@ -21,10 +21,10 @@ from kafka_protocol.errors import DataLossError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.records.record import decode_records
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.wire.primitives import ZERO_UUID
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster

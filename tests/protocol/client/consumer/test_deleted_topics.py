@@ -12,7 +12,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.deleted_topics import unknown_to_all
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.skipping_time import sleeps_take_no_time

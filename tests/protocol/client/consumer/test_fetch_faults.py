@@ -24,8 +24,8 @@ from kafka_protocol.messages.fetch import FINAL_SESSION_EPOCH, FetchRequest, Fet
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.records.transactions import ABORT
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.fetch_cases import (
     SESSION_ERRORS,

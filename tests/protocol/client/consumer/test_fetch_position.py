@@ -11,12 +11,12 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.errors import LogTruncatedError, OffsetOutOfRangeError
 from kafka_protocol.client.consumer.fetch_position import NEXT, Event, FetchPosition, State
 from kafka_protocol.client.consumer.fetch_request import OVERHEAD_BYTES, PartlyRead
-from kafka_protocol.client.consumer.fetch_response import (
+from kafka_protocol.errors import CorruptRecordError, KafkaTimeoutError, ProtocolError
+from kafka_protocol.records.fetch_response import (
     UNKNOWN_EPOCH,
     PartitionData,
     TakenBatches,
 )
-from kafka_protocol.errors import CorruptRecordError, KafkaTimeoutError, ProtocolError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
 
 PARTITION = TopicPartition("t", 0)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch_request import OVERHEAD_BYTES
-from kafka_protocol.client.consumer.fetch_response import TakenBatches
 from kafka_protocol.client.consumer.fetch_size import FetchSize
 from kafka_protocol.records.batch import BatchHeader, RecordBatch, read_batches
+from kafka_protocol.records.fetch_response import TakenBatches
 from tests.fakes.log import batch_of
 
 MARGIN = 65_536

@@ -14,19 +14,19 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import fetch_rest
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
-from kafka_protocol.client.consumer.fetch_response import (
+from kafka_protocol.client.consumer.fetch_together import FetchTogether
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.records.fetch_response import (
     Fetched,
     PartitionData,
     TakenBatches,
     take_batches,
 )
-from kafka_protocol.client.consumer.fetch_together import FetchTogether
-from kafka_protocol.errors import ErrorCode
-from kafka_protocol.messages.fetch import FetchRequest
-from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.records.record import decode_records
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.tiers import first_are_quick

@@ -23,8 +23,8 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster

@@ -15,8 +15,8 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.errors import LogTruncatedError, TopicGoneError
 from kafka_protocol.client.consumer.read_topics import ReadTopics
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
+from kafka_protocol.columnar.reading.decode import decode_batches
 from kafka_protocol.errors import BrokerError, DataLossError, KafkaError
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.topic_partition import TopicPartition

@@ -18,8 +18,8 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.deadlines import PassesWhen

@@ -13,7 +13,7 @@ from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
 from kafka_protocol.client.consumer.replica import ReadReplica
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import Log, batch_of

@@ -22,8 +22,8 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.primitives import ZERO_UUID
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.wire.primitives import ZERO_UUID
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS

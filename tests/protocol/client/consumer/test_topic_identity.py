@@ -14,9 +14,9 @@ from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.primitives import ZERO_UUID
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.wire.primitives import ZERO_UUID
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read

@@ -13,8 +13,8 @@ from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.faults import Fault

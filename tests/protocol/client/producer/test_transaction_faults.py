@@ -36,8 +36,8 @@ from kafka_protocol.messages.end_txn import EndTxnRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
 from tests.fakes.deadlines import PassesWhen

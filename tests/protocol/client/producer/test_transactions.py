@@ -17,8 +17,8 @@ from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import BatchHeader
-from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import Request
 from tests.fakes import faults
 from tests.fakes.broker import Peer
 from tests.fakes.cluster import ScriptedCluster

@@ -8,7 +8,7 @@ from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_protocol.messages.delete_topics import DeleteTopicsResponse
 from kafka_protocol.messages.describe_configs import DescribeConfigsResponse
-from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.wire.primitives import ZERO_UUID
 from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.handlers.metadata import is_legal_name

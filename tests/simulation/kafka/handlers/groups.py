@@ -9,8 +9,8 @@ from typing import Any, Final
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.offset_commit import OffsetCommitResponse
 from kafka_protocol.messages.offset_fetch import OffsetFetchResponse
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.groups import Committed, Groups
 

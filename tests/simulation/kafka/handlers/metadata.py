@@ -14,8 +14,8 @@ from kafka_protocol.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import ZERO_UUID
 from tests.fakes.frames import encode_response
 from tests.simulation.kafka.addresses import address_of
 from tests.simulation.kafka.broker import Broker

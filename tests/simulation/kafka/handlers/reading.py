@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_protocol.primitives import MAX_INT32, ZERO_UUID
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.primitives import MAX_INT32, ZERO_UUID
 from tests.simulation.kafka.addresses import endpoints
 from tests.simulation.kafka.batches import Stored
 from tests.simulation.kafka.call import Call

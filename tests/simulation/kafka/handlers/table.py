@@ -23,7 +23,7 @@ from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.schema import Request
+from kafka_protocol.wire.schema import Request
 from tests.simulation.kafka.call import Call, Handler
 from tests.simulation.kafka.handlers import (
     admin,
