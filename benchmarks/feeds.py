@@ -21,7 +21,7 @@ from benchmarks.topics import new_topic, rows_of
 from kafka_protocol.columnar.writing.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 
 CONTENDERS = (*CONNECTORS, "ceiling")
 BATCH_ROWS = 3

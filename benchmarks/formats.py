@@ -45,7 +45,7 @@ from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, Topic, filled_topic
 from kafka_protocol.columnar.writing.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
-from kafka_spark_source.worker import keep_freed_memory
+from kafka_spark_source.worker.worker import keep_freed_memory
 
 # In each partition.
 ROWS_OF_TOPIC = 200_000

@@ -41,8 +41,8 @@ from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.session_process import Query
 from benchmarks.sessions import Session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
+from kafka_spark_source.diagnosis.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.tools.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
 
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
 NO_JVM = "pykafka, no JVM"

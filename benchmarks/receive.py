@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_protocol.wire.framing import FrameBuffer
-from kafka_spark_source.worker import keep_freed_memory
+from kafka_spark_source.worker.worker import keep_freed_memory
 
 SIZES = [100_000, 1_048_576, 2_500_000, 10_000_000]
 ROUNDS = 7

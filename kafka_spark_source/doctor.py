@@ -23,17 +23,17 @@ from pyspark.sql import SparkSession
 from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
+from kafka_spark_source.diagnosis.environment import environment
+from kafka_spark_source.diagnosis.findings import Finding, Result
+from kafka_spark_source.diagnosis.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
+from kafka_spark_source.diagnosis.report import Place, pasteable, side_by_side
 from kafka_spark_source.options.names import by_key, client_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.options.write import parse_write_options
 from kafka_spark_source.planning.strategies import topics_of
-from kafka_spark_source.tools.diagnosis import Job, diagnose
-from kafka_spark_source.tools.environment import environment
-from kafka_spark_source.tools.findings import Finding, Result
 from kafka_spark_source.tools.masking import masked
-from kafka_spark_source.tools.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
-from kafka_spark_source.tools.report import Place, pasteable, side_by_side
-from kafka_spark_source.worker import UNIX_SOCKETS, has_unix_sockets
+from kafka_spark_source.worker.worker import UNIX_SOCKETS, has_unix_sockets
 
 # Where Spark does not tell how many tasks it can run at a time.
 _TASKS: Final = 64

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceWriter, InputPart
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.arrow_types import to_arrow_schema
+from kafka_spark_source.columns.arrow_types import to_arrow_schema
 from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.options.write import parse_write_options
 from kafka_spark_source.source import KafkaDataSource

@@ -28,14 +28,13 @@ from kafka_formats.options.table import MODE
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
-from kafka_spark_source.catalog_table import (
+from kafka_spark_source.columns.catalog_table import (
     check_write_names_brokers,
     options_for,
     options_of_new_table,
     with_kept_options,
     with_options,
 )
-from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -54,7 +53,8 @@ from kafka_spark_source.schema import (
     source_schema,
     text_columns,
 )
-from kafka_spark_source.worker import set_session_mark
+from kafka_spark_source.worker.errors import hide_traceback
+from kafka_spark_source.worker.worker import set_session_mark
 
 if TYPE_CHECKING:
     from kafka_formats.query.debezium import DebeziumQuery
@@ -132,7 +132,7 @@ class KafkaDataSource(DataSource):
         options = self._check_read()
         changes = _debezium_query(options)
         if changes is not None:
-            from kafka_spark_source.arrow_types import to_spark_schema  # noqa: PLC0415
+            from kafka_spark_source.columns.arrow_types import to_spark_schema  # noqa: PLC0415
 
             columns = to_spark_schema(changes.schema())
             return with_options(columns, self._created) if self._created else columns
@@ -140,7 +140,7 @@ class KafkaDataSource(DataSource):
         types = added_columns(options.formats, options.envelope, options.mode)
         formats = _query_formats(options)
         if formats is not None:
-            from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
+            from kafka_spark_source.columns.arrow_types import to_spark  # noqa: PLC0415
 
             decoded = {name: to_spark(each) for name, each in formats.columns().items()}
             types = decoded | types
@@ -302,7 +302,7 @@ def _decoder(options: ReadOptions, schema: StructType) -> Decoder | None:
     """
     changes = _debezium_query(options)
     if changes is not None:
-        from kafka_spark_source.arrow_types import to_arrow_schema  # noqa: PLC0415
+        from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
 
         puts_aside = options.dead_letter_topic is not None
         return changes.decoder(to_arrow_schema(schema), puts_aside=puts_aside)
@@ -318,7 +318,7 @@ def _decoder(options: ReadOptions, schema: StructType) -> Decoder | None:
     if formats is None and is_as_it_comes(schema):
         return None
     from kafka_formats.query.read import record_decoder, upsert_decoder  # noqa: PLC0415
-    from kafka_spark_source.arrow_types import to_arrow_schema  # noqa: PLC0415
+    from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
 
     decoder = record_decoder(
         to_arrow_schema(schema),
@@ -352,7 +352,7 @@ def _encoder(
     if options.formats is None:
         return None
     from kafka_formats.query.write import WrittenColumn, encoder_for  # noqa: PLC0415
-    from kafka_spark_source.arrow_types import to_arrow  # noqa: PLC0415
+    from kafka_spark_source.columns.arrow_types import to_arrow  # noqa: PLC0415
 
     written = {
         name: WrittenColumn(index, to_arrow(schema.fields[index].dataType))

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyspark
 
 from kafka_spark_source.testing import NEWEST, KafkaCluster, LocalBrokerError
-from kafka_spark_source.testing.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
 from kafka_spark_source.testing.folders import cache_folder
 from kafka_spark_source.testing.java import find_java
 

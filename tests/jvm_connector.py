@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from kafka_spark_source.testing.jars import LockedJars, find_locked_jars
+from kafka_spark_source.testing.downloads.jars import LockedJars, find_locked_jars
+from kafka_spark_source.testing.downloads.resolvers import Coordinates
 from kafka_spark_source.testing.java import find_java
-from kafka_spark_source.testing.resolvers import Coordinates
 
 PYSPARK: Final = "4.2.0"
 """The PySpark release of the connector."""

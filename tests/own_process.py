@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 
 import pyspark
 
-from kafka_spark_source.testing.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
 
 ROOT = Path(__file__).parents[1]
 _GOODBYE_SECONDS = 30

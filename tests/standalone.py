@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.own_process import kill, processes_of, start
 
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"

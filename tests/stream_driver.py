@@ -12,7 +12,7 @@ from pathlib import Path
 
 from typing_extensions import Self
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.jobs.stream_to_files import STARTED
 from tests.overload import is_overload
 from tests.own_process import command_of, is_executor, kill, processes_of, start

@@ -21,7 +21,7 @@ PROJECT = PYPROJECT["project"]
 TARGETS = PYPROJECT["tool"]["hatch"]["build"]["targets"]
 PACKAGES = [ROOT / path for path in TARGETS["wheel"]["packages"]]
 # Everything in the packages that is not Python, and not typing's marker.
-DATA = ["kafka_spark_source/testing/jars.lock.json"]
+DATA = ["kafka_spark_source/testing/downloads/jars.lock.json"]
 
 
 def test_the_version_is_in_one_place() -> None:

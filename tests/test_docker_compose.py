@@ -9,8 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from kafka_spark_source.testing import CONVENIENT, NEWEST, RELEASES
-from kafka_spark_source.testing.layout import ClusterLayout, NodeLayout
-from kafka_spark_source.testing.properties import server_properties
+from kafka_spark_source.testing.broker.layout import ClusterLayout, NodeLayout
+from kafka_spark_source.testing.broker.properties import server_properties
 
 COMPOSE_FILE = Path(__file__).parent.parent / "docker-compose.yml"
 # Properties that differ on purpose.

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.own_process import (
     ROOT,
     all_processes,

@@ -19,7 +19,6 @@ PUBLIC = {
     "kafka_spark_source.changes": ["apply_changes"],
     "kafka_spark_source.cli": ["main"],
     "kafka_spark_source.doctor": ["Report", "check"],
-    "kafka_spark_source.errors": [],
     "kafka_spark_source.functions": ["from_avro", "from_protobuf", "to_avro", "to_protobuf"],
     "kafka_spark_source.lag": ["LagListener", "PartitionLag"],
     "kafka_spark_source.prometheus": ["PrometheusServer"],

@@ -14,7 +14,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 
 # For producers whose records must be in the order of their calls, once each: with several requests
 # in flight a topic that is new can get the second one first.

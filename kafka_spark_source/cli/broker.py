@@ -6,12 +6,13 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_spark_source.cli import console, servers
+from kafka_spark_source.cli import servers
 from kafka_spark_source.cli.exit_codes import Run
-from kafka_spark_source.cli.output import Show
-from kafka_spark_source.testing.cluster import KafkaCluster
-from kafka_spark_source.testing.properties import CONVENIENT
-from kafka_spark_source.testing.state import Facts, Kind, RunningServer
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show
+from kafka_spark_source.testing.broker.cluster import KafkaCluster
+from kafka_spark_source.testing.broker.properties import CONVENIENT
+from kafka_spark_source.testing.processes.state import Facts, Kind, RunningServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

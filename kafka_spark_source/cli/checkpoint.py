@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
-from kafka_spark_source.cli.output import UNKNOWN, Show, count, moment, print_rows
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import UNKNOWN, Show, count, moment, print_rows
 from kafka_spark_source.planning.offsets_json import offsets_to_log
-from kafka_spark_source.tools.checkpoints import (
+from kafka_spark_source.tools.positions.checkpoints import (
     MicroBatch,
     micro_batch_of,
     moved_between,

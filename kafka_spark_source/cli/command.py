@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("rich") is None:
         sys.stderr.write("pykafka: rich is missing: pip install 'pyspark-pykafka[cli]'\n")
         return ERROR
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli.terminal import console  # noqa: PLC0415 - imports rich
 
     try:
         return _function_of(*options.run)(options)

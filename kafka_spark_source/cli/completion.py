@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.parsers.arguments import CONTEXTS_FUNCTION, TOPICS_FUNCTION
 from kafka_spark_source.cli.parsers.program import program
+from kafka_spark_source.cli.terminal import console
 
 # The command itself is asked, for topics with the options of the line that say how to connect.
 # Names of topics are those of brokers, which may be hostile. They are only compared, never expanded

@@ -19,7 +19,6 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaConfigError, KafkaTimeoutError
-from kafka_spark_source.cli.console import status_line
 from kafka_spark_source.cli.parsers.connection import (
     CONTEXT_VARIABLE,
     DEFAULT_CONTEXT,
@@ -27,8 +26,9 @@ from kafka_spark_source.cli.parsers.connection import (
     SHOWN_FOLDER,
 )
 from kafka_spark_source.cli.properties_file import parse_properties
-from kafka_spark_source.cli.waits import shown_waits
-from kafka_spark_source.testing import state
+from kafka_spark_source.cli.terminal.console import status_line
+from kafka_spark_source.cli.terminal.waits import shown_waits
+from kafka_spark_source.testing.processes import state
 
 if TYPE_CHECKING:
     import argparse

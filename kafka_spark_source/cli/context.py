@@ -10,7 +10,6 @@ from typing import Any, Final
 from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_protocol.options.nearest_name import did_you_mean
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import (
     FORMAT_OPTIONS,
     SERVERS,
@@ -19,12 +18,13 @@ from kafka_spark_source.cli.connection import (
     options_in,
 )
 from kafka_spark_source.cli.exit_codes import INCOMPLETE, SUCCESS, Run
-from kafka_spark_source.cli.output import Show, print_json, print_rows
 from kafka_spark_source.cli.parsers.connection import (
     CONTEXT_VARIABLE,
     DEFAULT_CONTEXT,
     SHOWN_FOLDER,
 )
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show, print_json, print_rows
 from kafka_spark_source.tools.masking import masked
 
 _REGISTRY_URL: Final = f"{REGISTRY_PREFIX}url"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
-from kafka_spark_source.cli.output import print_json
+from kafka_spark_source.cli.terminal.output import print_json
 from kafka_spark_source.lag.dashboard import alert_rules, dashboard
 
 

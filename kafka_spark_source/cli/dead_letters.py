@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_spark_source.cli.connection import connected
-from kafka_spark_source.cli.escaping import escaped
 from kafka_spark_source.cli.exit_codes import BEHIND, SUCCESS, Run
-from kafka_spark_source.cli.output import Show, count, moment, print_rows
-from kafka_spark_source.tools.dead_letters import counted
-from kafka_spark_source.tools.peek import ranges_from, records_in
-from kafka_spark_source.tools.positions import parse_position, partitions_of
+from kafka_spark_source.cli.terminal.escaping import escaped
+from kafka_spark_source.cli.terminal.output import Show, count, moment, print_rows
+from kafka_spark_source.tools.positions.positions import parse_position, partitions_of
+from kafka_spark_source.tools.records.dead_letters import counted
+from kafka_spark_source.tools.records.peek import ranges_from, records_in
 
 _SHOWN_CHARACTERS: Final = 100
 

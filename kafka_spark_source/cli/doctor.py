@@ -8,15 +8,15 @@ from typing import Final
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.cli.connection import SERVERS, options_of
-from kafka_spark_source.cli.console import print_text, progress
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
-from kafka_spark_source.cli.output import print_json
+from kafka_spark_source.cli.terminal.console import print_text, progress
+from kafka_spark_source.cli.terminal.output import print_json
+from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
+from kafka_spark_source.diagnosis.environment import environment
+from kafka_spark_source.diagnosis.findings import Finding, Result
+from kafka_spark_source.diagnosis.report import Place, pasteable, verdict
 from kafka_spark_source.planning.strategies import parse_subscribe_pattern
-from kafka_spark_source.tools.diagnosis import Job, diagnose
-from kafka_spark_source.tools.environment import environment
-from kafka_spark_source.tools.findings import Finding, Result
 from kafka_spark_source.tools.masking import masked
-from kafka_spark_source.tools.report import Place, pasteable, verdict
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -8,22 +8,22 @@ from typing import Any, Final
 
 from kafka_protocol.client.cluster.group_admin import ListedGroup, Member, list_groups
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.moves import facts_of, print_moves
-from kafka_spark_source.cli.output import Show, count, print_json, print_rows
-from kafka_spark_source.cli.question import is_sure
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show, count, print_json, print_rows
+from kafka_spark_source.cli.terminal.question import is_sure
 from kafka_spark_source.lag.group_report import GroupReport, report_group
 from kafka_spark_source.lag.measured import MeasuredLag
-from kafka_spark_source.tools.groups import (
+from kafka_spark_source.tools.positions.groups import (
     check_skips_nothing,
     check_unused,
     delete,
     plan_reset,
     reset,
 )
-from kafka_spark_source.tools.moves import parse_target
+from kafka_spark_source.tools.positions.moves import parse_target
 
 _GROUPS: Final[Mapping[str, Show]] = {
     "group": str,

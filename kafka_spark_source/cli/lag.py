@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.errors import KafkaConfigError, KafkaError
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import BEHIND, ERROR, INCOMPLETE, SUCCESS, Run
-from kafka_spark_source.cli.output import Show, count, duration, print_rows
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show, count, duration, print_rows
 from kafka_spark_source.lag.checkpoint import QueryLag, checkpoint_lag
 from kafka_spark_source.lag.gauges import lag_seconds, measured
 from kafka_spark_source.lag.group import GroupLag, group_lag
 from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.lag.prometheus import render
-from kafka_spark_source.tools.checkpoints import read_checkpoint
+from kafka_spark_source.tools.positions.checkpoints import read_checkpoint
 
 Lag: TypeAlias = QueryLag | GroupLag
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_spark_source.cli import console
-from kafka_spark_source.cli.output import Show, count, print_rows
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show, count, print_rows
 
 if TYPE_CHECKING:
     import argparse
 
-    from kafka_spark_source.tools.moves import Plan
+    from kafka_spark_source.tools.positions.moves import Plan
 
 _COLUMNS: Final[Mapping[str, Show]] = {
     "topic": str,

@@ -7,12 +7,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
-from kafka_spark_source.cli.output import Show, count, print_rows
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show, count, print_rows
 from kafka_spark_source.planning.offsets_json import join_partitions, offsets_to_log
-from kafka_spark_source.tools.positions import Located, locate, parse_position, partitions_of
+from kafka_spark_source.tools.positions.positions import (
+    Located,
+    locate,
+    parse_position,
+    partitions_of,
+)
 
 if TYPE_CHECKING:
     from kafka_protocol.topic_partition import TopicPartition

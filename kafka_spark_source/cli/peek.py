@@ -11,15 +11,15 @@ from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.consumer.read_topics import ReadTopics
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected, formats_of
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
 from kafka_spark_source.cli.record_template import parse_template
 from kafka_spark_source.cli.records import as_json, as_text, payload_of
+from kafka_spark_source.cli.terminal import console
 from kafka_spark_source.planning.offsets_json import join_partitions
-from kafka_spark_source.tools.decoding import decode_for
-from kafka_spark_source.tools.peek import Decode, Record, newest, ranges_from, records_in
-from kafka_spark_source.tools.positions import parse_position, partitions_of
+from kafka_spark_source.tools.positions.positions import parse_position, partitions_of
+from kafka_spark_source.tools.records.decoding import decode_for
+from kafka_spark_source.tools.records.peek import Decode, Record, newest, ranges_from, records_in
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster

@@ -7,9 +7,9 @@ import platform
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_spark_source.cli.console import print_sentences, progress
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
-from kafka_spark_source.tools.pyspark_archive import add_bytecode, pyspark_archive
+from kafka_spark_source.cli.terminal.console import print_sentences, progress
+from kafka_spark_source.diagnosis.pyspark_archive import add_bytecode, pyspark_archive
 
 
 def _run(arguments: argparse.Namespace) -> int:

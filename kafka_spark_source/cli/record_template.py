@@ -14,7 +14,7 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.cli.records import payload_of
 
 if TYPE_CHECKING:
-    from kafka_spark_source.tools.peek import Record
+    from kafka_spark_source.tools.records.peek import Record
 
 # A record -> its bytes in the output.
 Render: TypeAlias = "Callable[[Record], bytes]"

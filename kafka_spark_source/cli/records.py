@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from kafka_spark_source.cli.escaping import escaped, escaped_json
-from kafka_spark_source.cli.output import moment_ms
-from kafka_spark_source.tools.dead_letters import DeadLetter, dead_letter_of, other_headers
+from kafka_spark_source.cli.terminal.escaping import escaped, escaped_json
+from kafka_spark_source.cli.terminal.output import moment_ms
+from kafka_spark_source.tools.records.dead_letters import DeadLetter, dead_letter_of, other_headers
 
 if TYPE_CHECKING:
-    from kafka_spark_source.tools.peek import Record
+    from kafka_spark_source.tools.records.peek import Record
 
 _SHOWN_CHARACTERS: Final = 500
 

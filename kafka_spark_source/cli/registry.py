@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_spark_source.cli import console, servers
+from kafka_spark_source.cli import servers
 from kafka_spark_source.cli.exit_codes import Run
-from kafka_spark_source.cli.output import Show
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show
+from kafka_spark_source.testing.processes.state import Facts, Kind, RunningServer
 from kafka_spark_source.testing.registry import SchemaRegistry
-from kafka_spark_source.testing.state import Facts, Kind, RunningServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

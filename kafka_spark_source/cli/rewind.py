@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.moves import facts_of, print_moves
-from kafka_spark_source.cli.output import print_json
-from kafka_spark_source.cli.question import is_sure
-from kafka_spark_source.tools.checkpoints import read_checkpoint
-from kafka_spark_source.tools.moves import parse_target
-from kafka_spark_source.tools.rewind import (
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import print_json
+from kafka_spark_source.cli.terminal.question import is_sure
+from kafka_spark_source.tools.positions.checkpoints import read_checkpoint
+from kafka_spark_source.tools.positions.moves import parse_target
+from kafka_spark_source.tools.positions.rewind import (
     Rewind,
     check_quiet,
     check_skips_nothing,

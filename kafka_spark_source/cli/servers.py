@@ -6,18 +6,18 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.exit_codes import NOTHING_RUNS, SUCCESS
-from kafka_spark_source.cli.output import print_rows
-from kafka_spark_source.testing import state
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import print_rows
 from kafka_spark_source.testing.errors import LocalBrokerError
+from kafka_spark_source.testing.processes import state
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from kafka_spark_source.cli.output import Show
-    from kafka_spark_source.testing.state import Facts, Kind, RunningServer
+    from kafka_spark_source.cli.terminal.output import Show
+    from kafka_spark_source.testing.processes.state import Facts, Kind, RunningServer
 
 _WATCH_SECONDS = 0.5
 

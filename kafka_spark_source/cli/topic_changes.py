@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
-from kafka_spark_source.cli.output import UNKNOWN, print_json, print_rows
-from kafka_spark_source.cli.question import is_sure
-from kafka_spark_source.tools.topic_changes import (
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import UNKNOWN, print_json, print_rows
+from kafka_spark_source.cli.terminal.question import is_sure
+from kafka_spark_source.tools.topics.topic_changes import (
     Alteration,
     Change,
     alter,

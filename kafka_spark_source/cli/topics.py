@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
-from kafka_spark_source.cli.output import (
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import (
     UNKNOWN,
     Show,
     count,
@@ -19,8 +19,8 @@ from kafka_spark_source.cli.output import (
     print_rows,
     sequence,
 )
-from kafka_spark_source.cli.question import is_sure
-from kafka_spark_source.tools.topics import Partition, Topic, list_topics, set_configs
+from kafka_spark_source.cli.terminal.question import is_sure
+from kafka_spark_source.tools.topics.topics import Partition, Topic, list_topics, set_configs
 
 
 def _size(number: int) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kafka_protocol.client.clock import now_ms
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
-from kafka_spark_source.cli.output import Show, count, duration, print_rows
-from kafka_spark_source.cli.question import is_sure
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.cli.terminal.output import Show, count, duration, print_rows
+from kafka_spark_source.cli.terminal.question import is_sure
 from kafka_spark_source.tools.transactions import (
     OpenTransaction,
     abort_transaction,

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from kafka_protocol.errors import KafkaError
-from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected, formats_of
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
-from kafka_spark_source.tools.encoding import Encoding, encoding_for
-from kafka_spark_source.tools.lines import BrokenLineError
-from kafka_spark_source.tools.write import LineWriter, blocks_of, check_lines, check_topic
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.tools.records.encoding import Encoding, encoding_for
+from kafka_spark_source.tools.records.lines import BrokenLineError
+from kafka_spark_source.tools.records.write import LineWriter, blocks_of, check_lines, check_topic
 
 if TYPE_CHECKING:
     from io import BufferedReader

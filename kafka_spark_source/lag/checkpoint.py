@@ -9,7 +9,7 @@ from kafka_spark_source.lag.measured import MeasuredLag, measure
 if TYPE_CHECKING:
     from kafka_protocol.client.clock import Deadline
     from kafka_protocol.client.cluster.cluster import Cluster
-    from kafka_spark_source.tools.checkpoints import Checkpoint
+    from kafka_spark_source.tools.positions.checkpoints import Checkpoint
 
 
 class QueryLag(NamedTuple):

@@ -8,7 +8,7 @@ from kafka_protocol.client.cluster.group_admin import DescribedGroup, Member, de
 from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.errors import UnsupportedVersionError
 from kafka_spark_source.lag.measured import MeasuredLag, measure
-from kafka_spark_source.tools.groups import unknown_group
+from kafka_spark_source.tools.positions.groups import unknown_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

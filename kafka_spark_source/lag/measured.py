@@ -10,7 +10,7 @@ from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition, by_topic
 from kafka_spark_source.planning.strategies import Subscribe
 from kafka_spark_source.reading.assignment import resolve
-from kafka_spark_source.tools.record_times import record_times
+from kafka_spark_source.tools.topics.record_times import record_times
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster

@@ -19,7 +19,6 @@ from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_max_timestamps, list_positions
-from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import BatchReadOptions
 from kafka_spark_source.planning.batch import BatchRequest, plan
 from kafka_spark_source.planning.bounds import requested_ranges
@@ -34,7 +33,8 @@ from kafka_spark_source.reading.input_partition import (
 from kafka_spark_source.reading.range_reader import PlannedRange, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
-from kafka_spark_source.worker import acknowledge_at_once
+from kafka_spark_source.worker.errors import hide_traceback
+from kafka_spark_source.worker.worker import acknowledge_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,10 +13,10 @@ from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
-from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import ReadOptions
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
-from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
+from kafka_spark_source.worker.errors import hide_traceback
+from kafka_spark_source.worker.worker import exclude_modules_from_gc, keep_freed_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa

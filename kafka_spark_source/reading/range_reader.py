@@ -34,7 +34,7 @@ from kafka_protocol.topic_partition import LogBounds, OffsetRange
 from kafka_spark_source.planning.coalescing import Task
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.data_loss import forward_range, range_after_loss
-from kafka_spark_source.worker import spill_folder
+from kafka_spark_source.worker.worker import spill_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -39,7 +39,7 @@ from kafka_spark_source.streaming.logs import StreamLogs
 from kafka_spark_source.streaming.observed_logs import ObservedLogs
 from kafka_spark_source.streaming.pacing import Pacing
 from kafka_spark_source.streaming.start import Start, check_pinnable, find_start
-from kafka_spark_source.worker import exclude_modules_from_gc
+from kafka_spark_source.worker.worker import exclude_modules_from_gc
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from pyspark.sql.datasource import InputPartition
 
-from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.planning.offsets_json import offsets_from_log
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
+from kafka_spark_source.worker.errors import hide_traceback
 
 
 class KafkaStreamReader40(KafkaStreamReader):

@@ -15,10 +15,10 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.planning.offsets_json import offsets_from_log, offsets_to_log
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.streaming.stream_reader import NOT_LOGGED_MARK, KafkaStreamReader
+from kafka_spark_source.worker.errors import hide_traceback
 
 _NO_LIMIT: Final = 2**63 - 1
 

@@ -15,7 +15,6 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.offsets_json import offsets_from_log, offsets_to_log
 from kafka_spark_source.planning.rate_limits import Offsets
@@ -26,7 +25,8 @@ from kafka_spark_source.reading.input_partition import (
     read_partition,
 )
 from kafka_spark_source.streaming.micro_batches import MicroBatches
-from kafka_spark_source.worker import acknowledge_at_once
+from kafka_spark_source.worker.errors import hide_traceback
+from kafka_spark_source.worker.worker import acknowledge_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa

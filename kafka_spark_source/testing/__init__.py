@@ -18,7 +18,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kafka_spark_source.testing.cluster import Broker, KafkaCluster
+    from kafka_spark_source.testing.broker.cluster import Broker, KafkaCluster
+    from kafka_spark_source.testing.broker.properties import CONVENIENT
     from kafka_spark_source.testing.errors import (
         BrokerStartError,
         JarError,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         RegistryStartError,
         StartError,
     )
-    from kafka_spark_source.testing.properties import CONVENIENT
     from kafka_spark_source.testing.registry import SchemaRegistry
     from kafka_spark_source.testing.releases import NEWEST, RELEASES
 
@@ -47,12 +47,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "cluster": ("Broker", "KafkaCluster"),
+    "broker.cluster": ("Broker", "KafkaCluster"),
     "errors": (
         *("BrokerStartError", "JarError", "JavaError", "LocalBrokerError"),
         *("RegistryStartError", "StartError"),
     ),
-    "properties": ("CONVENIENT",),
+    "broker.properties": ("CONVENIENT",),
     "registry": ("SchemaRegistry",),
     "releases": ("NEWEST", "RELEASES"),
 }

@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kafka_spark_source.testing.cluster import KafkaCluster
+    from kafka_spark_source.testing.broker.cluster import KafkaCluster
     from kafka_spark_source.testing.registry import SchemaRegistry
 
 

@@ -11,22 +11,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafka_spark_source.testing.commands import (
+from kafka_spark_source.testing.broker.commands import (
     DEFAULT_HEAP,
     FAST_START_FLAGS,
     Runtime,
     registry_command,
 )
-from kafka_spark_source.testing.distribution import REGISTRY_VERSION, find_distribution
+from kafka_spark_source.testing.broker.keys import make_keys
+from kafka_spark_source.testing.broker.properties import render
+from kafka_spark_source.testing.downloads.distribution import REGISTRY_VERSION, find_distribution
 from kafka_spark_source.testing.errors import LocalBrokerError, RegistryStartError
 from kafka_spark_source.testing.java import find_java
-from kafka_spark_source.testing.keys import make_keys
-from kafka_spark_source.testing.log_tail import how_it_ended, relevant_lines
-from kafka_spark_source.testing.ports import HeldPorts
-from kafka_spark_source.testing.processes import SupervisedProcesses
-from kafka_spark_source.testing.properties import render
+from kafka_spark_source.testing.processes.log_tail import how_it_ended, relevant_lines
+from kafka_spark_source.testing.processes.ports import HeldPorts
+from kafka_spark_source.testing.processes.processes import SupervisedProcesses
+from kafka_spark_source.testing.processes.waiting import Deadline
 from kafka_spark_source.testing.registry_api import RegistryApi
-from kafka_spark_source.testing.waiting import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from kafka_spark_source.testing.layout import KeyFiles
+    from kafka_spark_source.testing.broker.layout import KeyFiles
 
 _NAME = "registry"
 _LISTENING = re.compile(r"Listening on: (https?://[\d.]+:\d+)\n")

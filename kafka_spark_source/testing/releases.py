@@ -1,7 +1,7 @@
 """The table of the releases of Apache Kafka that can be started.
 
 All differences between releases are data in this table; no other module compares versions. For a
-new release, add a row and run `python -m kafka_spark_source.testing.lock`.
+new release, add a row and run `python -m kafka_spark_source.testing.downloads.lock`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
-from kafka_spark_source.errors import hide_traceback
-from kafka_spark_source.worker import (
+from kafka_spark_source.worker.errors import hide_traceback
+from kafka_spark_source.worker.worker import (
     acknowledge_at_once,
     exclude_modules_from_gc,
     keep_freed_memory,

@@ -15,7 +15,7 @@ from kafka_protocol.client.cluster.rights import check_may_write
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.errors import BrokerConnectionError, BrokerError, KafkaTimeoutError
-from kafka_spark_source.worker import has_session_mark, set_session_mark
+from kafka_spark_source.worker.worker import has_session_mark, set_session_mark
 
 _log = logging.getLogger(__name__)
 

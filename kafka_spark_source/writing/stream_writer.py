@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSourceStreamWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
-from kafka_spark_source.errors import hide_traceback
+from kafka_spark_source.worker.errors import hide_traceback
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
 from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_spark_source.testing import LocalBrokerError
-from kafka_spark_source.testing.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
 from tests.change_data.demo import Outcome, run
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from kafka_spark_source.testing.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.broker.properties import render
 from kafka_spark_source.testing.java import find_java
-from kafka_spark_source.testing.ports import HOST, HeldPorts
-from kafka_spark_source.testing.properties import render
+from kafka_spark_source.testing.processes.ports import HOST, HeldPorts
 from tests.change_data.jars import DEBEZIUM, find
 from tests.change_data.postgres import USER, Database
 from tests.change_data.server import Server

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data import workload
 from tests.change_data.debezium import PREFIX, connector, debezium
 from tests.change_data.jars import find

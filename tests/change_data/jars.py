@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kafka_spark_source.testing.distribution import REGISTRY_VERSION
-from kafka_spark_source.testing.jars import find_locked_jars, read_lock
+from kafka_spark_source.testing.downloads.distribution import REGISTRY_VERSION
+from kafka_spark_source.testing.downloads.jars import find_locked_jars, read_lock
 from kafka_spark_source.testing.java import find_java
 
 LOCK_FILE: Final = Path(__file__).with_name("jars.lock.json")

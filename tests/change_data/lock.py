@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Final
 
-from kafka_spark_source.testing.lock import lock_artifacts
-from kafka_spark_source.testing.resolvers import Coordinates
+from kafka_spark_source.testing.downloads.lock import lock_artifacts
+from kafka_spark_source.testing.downloads.resolvers import Coordinates
 from tests.change_data.jars import ARTIFACTS, LAKES, LOCK_FILE
 
 # Of what Delta needs, only this is not in PySpark already, in a newer version.

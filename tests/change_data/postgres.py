@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import psycopg
 
 from kafka_spark_source.testing.errors import StartError
-from kafka_spark_source.testing.ports import HOST, HeldPorts
+from kafka_spark_source.testing.processes.ports import HOST, HeldPorts
 from tests.change_data.server import Server
 
 USER: Final = "postgres"

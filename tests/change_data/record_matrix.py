@@ -21,7 +21,7 @@ import psycopg
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data import matrix
 from tests.change_data.debezium import (
     JSON,

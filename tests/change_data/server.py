@@ -13,9 +13,9 @@ from typing import Final
 from typing_extensions import Self
 
 from kafka_spark_source.testing.errors import StartError
-from kafka_spark_source.testing.log_tail import how_it_ended, relevant_lines
-from kafka_spark_source.testing.processes import SupervisedProcesses
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.log_tail import how_it_ended, relevant_lines
+from kafka_spark_source.testing.processes.processes import SupervisedProcesses
+from kafka_spark_source.testing.processes.waiting import Deadline
 
 _KILL_SECONDS: Final = 15
 

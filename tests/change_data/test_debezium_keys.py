@@ -18,7 +18,7 @@ from kafka_protocol.errors import BrokerError
 from kafka_spark_source.changes import apply_changes
 from kafka_spark_source.changes.arguments import ChangeError
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data.conftest import ONLY_WITH_NEWEST_DELTA
 from tests.change_data.debezium import JSON, connector, debezium
 from tests.change_data.postgres import postgres

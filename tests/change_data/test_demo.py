@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data import workload
 from tests.change_data.conftest import ONLY_WITH_NEWEST_DELTA
 from tests.change_data.debezium import connector, debezium, topic_of

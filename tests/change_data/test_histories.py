@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_spark_source.changes.arguments import ChangeError
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data.histories import (
     ADDED_IN,
     ROUNDS,

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.conformance.sides import OURS, PARTITION, POSITION, THEIRS, dotted, text_of
 from tests.conformance.topics import SOON_SECONDS, Topics, numbered
 

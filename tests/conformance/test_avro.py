@@ -20,7 +20,7 @@ from kafka_formats.avro.decode import decode
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.avro.types import arrow_type
-from kafka_spark_source.arrow_types import to_spark
+from kafka_spark_source.columns.arrow_types import to_spark
 from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
 
 # Spark refuses dates before the Gregorian calendar unless told which calendar they have.

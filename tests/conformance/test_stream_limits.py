@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.conformance.sides import FORMATS, OURS, THEIRS
 from tests.conformance.streams import LiveTopics, Streams, both
 from tests.conformance.topics import SOON_SECONDS, numbered

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from confluent_kafka import Producer
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.admin import Admin
 from tests.witness import messages_of
 

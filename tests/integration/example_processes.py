@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kafka_spark_source.testing.commands import FAST_START_FLAGS
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.own_process import kill, outputs_of, processes_of
 
 ROOT = Path(__file__).parents[2]

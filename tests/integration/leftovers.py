@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from kafka_spark_source.testing.identity import ProcessIdentity
+from kafka_spark_source.testing.processes.identity import ProcessIdentity
 
 GONE_SECONDS = 20.0
 

@@ -27,7 +27,7 @@ from tests.fakes.log import batch_of
 from tests.fakes.registry import subjects
 from tests.integration.access import DESCRIBE, READ, allow
 from tests.integration.clients import connected, soon
-from tests.spark.tools.test_checkpoints import write_batch
+from tests.spark.tools.positions.test_checkpoints import write_batch
 from tests.terminal import Terminal
 
 _MINUTE_MS = 60_000

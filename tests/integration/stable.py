@@ -8,7 +8,7 @@ from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.clients import connect, soon
 
 

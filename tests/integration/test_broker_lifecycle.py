@@ -22,12 +22,12 @@ from kafka_spark_source.testing import (
     BrokerStartError,
     KafkaCluster,
     LocalBrokerError,
-    probe,
-    waiting,
 )
+from kafka_spark_source.testing.broker import probe
 from kafka_spark_source.testing.plugin import ClusterFactory
-from kafka_spark_source.testing.ports import HOST, HeldPorts
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes import waiting
+from kafka_spark_source.testing.processes.ports import HOST, HeldPorts
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.leftovers import (
     GONE_SECONDS,
     never,

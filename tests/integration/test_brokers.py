@@ -30,8 +30,9 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.versions.features import FEATURES
 from kafka_protocol.versions.releases import parse_release, served_by
 from kafka_protocol.wire.api_keys import ApiKey
-from kafka_spark_source.testing import NEWEST, RELEASES, KafkaCluster, waiting
+from kafka_spark_source.testing import NEWEST, RELEASES, KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
+from kafka_spark_source.testing.processes import waiting
 from kafka_spark_source.testing.releases import Quorum
 from tests.integration.clients import SOON_MS, connect, soon
 

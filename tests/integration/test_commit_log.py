@@ -9,8 +9,9 @@ from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.testing import KafkaCluster, waiting
+from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
+from kafka_spark_source.testing.processes import waiting
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decision_format import (
     CommitLogError,

@@ -13,10 +13,10 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source import cli, doctor
+from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
+from kafka_spark_source.diagnosis.findings import Finding, Result
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
-from kafka_spark_source.tools.diagnosis import Job, diagnose
-from kafka_spark_source.tools.findings import Finding, Result
 from tests.fakes.cluster import ScriptedCluster
 from tests.integration.access import DESCRIBE, READ, allow
 from tests.integration.clients import connected, soon

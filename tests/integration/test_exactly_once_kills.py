@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs.copy_exactly_once import TRANSACTION_TIMEOUT_MS
 from tests.jobs.pausing_sink import PAUSE_AT, PAUSE_FOLDER, PAUSED, PAUSES

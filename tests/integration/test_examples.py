@@ -26,7 +26,7 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.addressed import lengths
 from tests.integration.clients import connect, soon
 from tests.integration.command_line import Command, pykafka

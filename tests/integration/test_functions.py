@@ -19,7 +19,7 @@ from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of
 from kafka_formats.query.formats import FORMATS
-from kafka_spark_source.arrow_types import to_arrow
+from kafka_spark_source.columns.arrow_types import to_arrow
 from kafka_spark_source.functions import from_avro, from_protobuf, to_avro, to_protobuf
 from kafka_spark_source.testing import SchemaRegistry
 from tests.config_error import config_error

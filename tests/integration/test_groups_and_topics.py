@@ -16,7 +16,8 @@ from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.versions.releases import parse_release
 from kafka_spark_source import cli
-from kafka_spark_source.testing import KafkaCluster, waiting
+from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.processes import waiting
 from tests.integration.clients import soon
 from tests.integration.command_line import Command, pykafka, topic
 from tests.integration.conftest import MakeTopic

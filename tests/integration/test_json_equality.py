@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType, _parse_datatype_string
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_spark_source.arrow_types import to_arrow, to_spark
+from kafka_spark_source.columns.arrow_types import to_arrow, to_spark
 from tests.formats.times import as_numbers
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

@@ -12,7 +12,7 @@ import pytest
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.producer.open_transactions import list_open
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.clients import soon
 from tests.integration.conftest import MakeTopic
 from tests.integration.stable import ends, expect_all_stable

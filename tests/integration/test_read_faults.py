@@ -32,7 +32,7 @@ from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_protocol.wire.schema import Request
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes.batch_reading import Rows, Task, plan
 from tests.fakes.reading import read, write
 from tests.integration.access import DESCRIBE, READ, allow, limit_rate

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kafka_spark_source.testing import RegistryStartError, SchemaRegistry
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.leftovers import (
     GONE_SECONDS,
     never,

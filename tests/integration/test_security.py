@@ -38,12 +38,13 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_protocol.versions.negotiation import BrokerVersions
+from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
+from kafka_spark_source.diagnosis.findings import Finding, Result
 from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.source import KafkaDataSource
-from kafka_spark_source.testing import KafkaCluster, waiting
+from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
-from kafka_spark_source.tools.diagnosis import Job, diagnose
-from kafka_spark_source.tools.findings import Finding, Result
+from kafka_spark_source.testing.processes import waiting
 from tests.fakes import tls
 from tests.integration.clients import SOON_MS, connected, soon
 from tests.integration.topics import numbered, write_batches

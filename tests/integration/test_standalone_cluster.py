@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.commands import FAST_START_FLAGS
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs import submitted
 from tests.own_process import ENVIRONMENT, ROOT, is_executor, run_command

@@ -19,7 +19,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.pages.tour import Tour
 from tests.spark_session import settings

@@ -20,7 +20,7 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_t
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.clients import connect, soon
 from tests.integration.conftest import MakeTopic
 from tests.stream_folder import StreamFolder

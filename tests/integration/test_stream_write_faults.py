@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.delivery import compare, complaints, numbered
 from tests.integration.clients import connect, soon
 from tests.stream_records import Journal

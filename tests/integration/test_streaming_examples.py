@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from kafka_spark_source.testing import CONVENIENT, KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.addressed import lengths
 from tests.integration.example_processes import (
     GOODBYE_SECONDS,

@@ -38,7 +38,7 @@ from kafka_protocol.errors import BrokerError, DataLossError, KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.integration.clients import connect, soon
 from tests.integration.conftest import MakeTopic
 from tests.witness import IN_ORDER, produce

@@ -18,7 +18,7 @@ from kafka_protocol.client.producer.transaction_outcome import Views, was_commit
 from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
 from kafka_protocol.topic_partition import TopicPartition as OurPartition
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline as Patience
+from kafka_spark_source.testing.processes.waiting import Deadline as Patience
 from tests.fakes.log import batch_of
 from tests.integration.clients import connect, soon
 from tests.integration.conftest import MakeTopic

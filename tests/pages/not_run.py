@@ -70,7 +70,9 @@ NOT_RUN: Final = (
         "*", "python -m tests", "part of `make test-all`, or writes files of the tree", _COMMAND
     ),
     NotRun("*", "python -m benchmarks", "a measurement", _COMMAND),
-    NotRun("*", "python -m kafka_spark_source.testing.lock", "asks Maven Central", _COMMAND),
+    NotRun(
+        "*", "python -m kafka_spark_source.testing.downloads.lock", "asks Maven Central", _COMMAND
+    ),
     NotRun("*", "python -m http.server", "serves for ever", _COMMAND),
     NotRun("*", "python examples/", "test_examples.py and test_pipelines.py", _COMMAND),
     NotRun("*", "python -c", "a name of a kind of start", _COMMAND),

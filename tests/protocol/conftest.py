@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from kafka_spark_source.testing.jars import find_jars
+from kafka_spark_source.testing.downloads.jars import find_jars
 from kafka_spark_source.testing.java import find_java
 from tests.protocol.kafka_jar import KafkaJar
 

@@ -1,6 +1,6 @@
 """Kafka's own classes and schemas from a `kafka-clients` jar, to compare our declarations with.
 
-`kafka_spark_source.testing.jars` fetches the jar; nothing of it is in the repository.
+`kafka_spark_source.testing.downloads.jars` fetches the jar; nothing of it is in the repository.
 """
 
 from __future__ import annotations

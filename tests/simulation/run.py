@@ -15,7 +15,7 @@ from kafka_formats.envelope.newest import Limits
 from kafka_protocol.client import clock
 from kafka_protocol.client.network.connect import use_opener
 from kafka_protocol.errors import OutOfStepError, ProtocolError
-from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
+from kafka_spark_source.worker.worker import exclude_modules_from_gc, keep_freed_memory
 from tests.simulation.collecting import collect
 from tests.simulation.outcome import Outcome
 from tests.simulation.scenario import Scenario

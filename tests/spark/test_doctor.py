@@ -11,9 +11,9 @@ import pytest
 from pyspark.errors import PySparkAttributeError, PythonException
 
 from kafka_spark_source import doctor
-from kafka_spark_source.tools.diagnosis import Job
-from kafka_spark_source.tools.findings import Finding, Result
-from kafka_spark_source.tools.report import Place
+from kafka_spark_source.diagnosis.diagnosis import Job
+from kafka_spark_source.diagnosis.findings import Finding, Result
+from kafka_spark_source.diagnosis.report import Place
 
 HERE = {
     "python": "3.11.7",

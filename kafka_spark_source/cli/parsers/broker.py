@@ -14,8 +14,8 @@ from kafka_spark_source.cli.parsers.servers import (
     add_port,
     add_status_and_stop,
 )
+from kafka_spark_source.testing.processes.state import Kind
 from kafka_spark_source.testing.releases import NEWEST, RELEASES
-from kafka_spark_source.testing.state import Kind
 
 if TYPE_CHECKING:
     from kafka_spark_source.cli.parsers.arguments import Commands

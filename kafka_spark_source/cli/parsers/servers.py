@@ -10,7 +10,7 @@ from kafka_spark_source.cli.parsers.arguments import add_output, number_between
 
 if TYPE_CHECKING:
     from kafka_spark_source.cli.parsers.arguments import Commands
-    from kafka_spark_source.testing.state import Kind
+    from kafka_spark_source.testing.processes.state import Kind
 
 
 def add_common_arguments(

@@ -15,7 +15,7 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline as RequestDeadline
 from kafka_protocol.client.clock import Retry
 from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.endurance.brokers import killed, paused, send, stopped
 from tests.endurance.chaos.scene import MOST_PARTITIONS, Scene
 from tests.integration.access import limit_rate

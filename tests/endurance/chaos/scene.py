@@ -13,7 +13,7 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.ports import HOST
+from kafka_spark_source.testing.processes.ports import HOST
 from tests.endurance.chaos.proxy import Proxy
 from tests.endurance.chaos.sinks import Watcher
 from tests.endurance.chaos.transactions import transactions

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafka_spark_source.testing.ports import HOST
+from kafka_spark_source.testing.processes.ports import HOST
 from tests.endurance.chaos.proxy import Proxy
 
 SECONDS = 30

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_spark_source.testing.java import find_java
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.own_process import ENVIRONMENT
 
 _HANDLER: Final = Path(__file__).parent / "inside"

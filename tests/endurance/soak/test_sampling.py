@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.endurance.soak.objects import LiveObjects, count_objects, environment, parse_histogram
 from tests.endurance.soak.sampling import Usage, joined, role_of, usage_of
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 
 from kafka_protocol.arrow_io.topic import create_topic
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.addressed import lengths, longer
 from tests.endurance.torture.cases import Case
 from tests.endurance.torture.cut_down import CutDown

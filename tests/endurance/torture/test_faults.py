@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.endurance.torture.faults import FAULTS, Drawn, FaultLog, Faults, draw
 
 SOON_SECONDS = 30

@@ -9,7 +9,7 @@ from functools import partial
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.admin import SOON_SECONDS, Admin
 from tests.endurance.torture import segments
 from tests.endurance.torture.ledger import Ledger

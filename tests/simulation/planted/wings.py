@@ -112,24 +112,24 @@ WINGS: Final = (
     # --- Tables of SQL
     Planted(
         "a table's options win over the query's",
-        "kafka_spark_source/catalog_table.py",
+        "kafka_spark_source/columns/catalog_table.py",
         "return {**options_for(_options_in(kept), use), **given}",
         "return {**given, **options_for(_options_in(kept), use)}",
-        judges=("tests/spark/test_catalog_table.py",),
+        judges=("tests/spark/columns/test_catalog_table.py",),
     ),
     Planted(
         "a table names a function in capitals",
-        "kafka_spark_source/catalog_table.py",
+        "kafka_spark_source/columns/catalog_table.py",
         "lower = {name.lower(): value for name, value in options.items()}\n    except",
         "lower = {name: value for name, value in options.items()}\n    except",
-        judges=("tests/spark/test_catalog_table.py",),
+        judges=("tests/spark/columns/test_catalog_table.py",),
     ),
     Planted(
         "a table may keep a password in the URL of a registry",
-        "kafka_spark_source/catalog_table.py",
+        "kafka_spark_source/columns/catalog_table.py",
         're.compile(r"://[^/]*@")',
         're.compile(r"://[^/:]*@")',
-        judges=("tests/spark/test_catalog_table.py",),
+        judges=("tests/spark/columns/test_catalog_table.py",),
     ),
     # --- Dead letters
     Planted(
@@ -341,17 +341,17 @@ WINGS: Final = (
     ),
     Planted(
         "a rewind leaves the unfinished micro-batch as it is",
-        "kafka_spark_source/tools/rewind.py",
+        "kafka_spark_source/tools/positions/rewind.py",
         "if each.number >= ended.number",
         "if each.number == ended.number",
-        judges=("tests/spark/tools/test_rewind.py",),
+        judges=("tests/spark/tools/positions/test_rewind.py",),
     ),
     Planted(
         "a rewind writes the finished micro-batch first",
-        "kafka_spark_source/tools/rewind.py",
+        "kafka_spark_source/tools/positions/rewind.py",
         "for number in reversed(planned.rewritten)]",
         "for number in planned.rewritten]",
-        judges=("tests/spark/tools/test_rewind.py",),
+        judges=("tests/spark/tools/positions/test_rewind.py",),
     ),
     Planted(
         "completion offers a name that only begins like one",
@@ -369,17 +369,17 @@ WINGS: Final = (
     ),
     Planted(
         "an escape of a terminal in JSON is printed",
-        "kafka_spark_source/cli/escaping.py",
+        "kafka_spark_source/cli/terminal/escaping.py",
         "c if c.isprintable() or c in _BETWEEN_LINES else _json_escape(c)",
         'c if c >= " " or c in _BETWEEN_LINES else _json_escape(c)',
-        judges=("tests/spark/cli/test_escaping.py", "tests/hostile/test_broker.py"),
+        judges=("tests/spark/cli/terminal/test_escaping.py", "tests/hostile/test_broker.py"),
     ),
     Planted(
         "jars in the cache are not compared with their checksums",
-        "kafka_spark_source/testing/jars.py",
+        "kafka_spark_source/testing/downloads/jars.py",
         "    verify(folder, locked)\n    return folder\n",
         "    return folder\n",
-        judges=("tests/spark/testing/test_jars.py",),
+        judges=("tests/spark/testing/downloads/test_jars.py",),
     ),
     # --- Exactly once
     Planted(

@@ -12,10 +12,10 @@ import termios
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_spark_source.testing import probe
-from kafka_spark_source.testing.identity import ProcessIdentity
-from kafka_spark_source.testing.ports import HOST, HeldPorts
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.broker import probe
+from kafka_spark_source.testing.processes.identity import ProcessIdentity
+from kafka_spark_source.testing.processes.ports import HOST, HeldPorts
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.own_process import all_processes
 
 COMMAND = [

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.cli import console
-from kafka_spark_source.testing import NEWEST, probe, state
-from kafka_spark_source.testing.state import running
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.cli.terminal import console
+from kafka_spark_source.testing import NEWEST
+from kafka_spark_source.testing.broker import probe
+from kafka_spark_source.testing.processes import state
+from kafka_spark_source.testing.processes.state import running
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.spark.cli.processes import (
     COMMAND,
     COMMAND_SECONDS,

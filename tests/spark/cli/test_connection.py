@@ -17,7 +17,7 @@ from kafka_spark_source.cli.connection import (
     read_properties,
 )
 from kafka_spark_source.cli.parsers.connection import add_connection
-from kafka_spark_source.testing import state
+from kafka_spark_source.testing.processes import state
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.spark.cli.processes import free_port
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source import cli
-from kafka_spark_source.testing import state
+from kafka_spark_source.testing.processes import state
 
 _PROD = """\
 kafka.bootstrap.servers=a:1,b:2

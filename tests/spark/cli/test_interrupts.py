@@ -15,11 +15,11 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.cli import command
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes.broker import ScriptedBroker
 from tests.fakes.cluster import ScriptedCluster
 from tests.spark.cli.processes import COMMAND_SECONDS, Terminal
-from tests.spark.tools.test_checkpoints import write_batch
+from tests.spark.tools.positions.test_checkpoints import write_batch
 
 # A command at the moment of Ctrl-C, and what it says then.
 Moment = Iterator[tuple[Terminal, str]]

@@ -22,7 +22,7 @@ from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import soon
 from tests.spark.lag.prometheus_text import parse
-from tests.spark.tools.test_checkpoints import write_batch
+from tests.spark.tools.positions.test_checkpoints import write_batch
 from tests.times import shorten
 
 ORDERS = TopicPartition("orders", 0)

@@ -30,7 +30,7 @@ from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional
 from tests.protocol.records.batches import batch_of as records_batch
 from tests.spark.lag.prometheus_text import parse
-from tests.spark.tools.test_checkpoints import write_batch
+from tests.spark.tools.positions.test_checkpoints import write_batch
 from tests.times import shorten
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)

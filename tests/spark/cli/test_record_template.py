@@ -6,7 +6,7 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.cli.record_template import parse_template
-from kafka_spark_source.tools.peek import Decoded, Record
+from kafka_spark_source.tools.records.peek import Decoded, Record
 
 RECORD = Record("orders", 3, 7, 1_500, b"k", b"v\xff", (("a", b"1"), ("a", None), ("b", b"")))
 NULLS = RECORD._replace(key=None, value=None, headers=())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.testing.state import running
+from kafka_spark_source.testing.processes.state import running
 from tests.spark.cli.processes import Pykafka
 
 pytestmark = pytest.mark.integration

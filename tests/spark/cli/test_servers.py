@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source import cli
-from kafka_spark_source.testing import state
+from kafka_spark_source.testing.processes import state
 
 
 @pytest.mark.parametrize("kind", ["broker", "registry"])

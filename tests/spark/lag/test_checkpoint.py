@@ -10,7 +10,7 @@ from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag.checkpoint import QueryLag, checkpoint_lag
 from kafka_spark_source.lag.measured import MeasuredLag
-from kafka_spark_source.tools.checkpoints import Checkpoint, MicroBatch
+from kafka_spark_source.tools.positions.checkpoints import Checkpoint, MicroBatch
 from tests.fakes.cluster import ScriptedCluster
 from tests.times import shorten
 

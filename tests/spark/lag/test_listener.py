@@ -19,7 +19,7 @@ from pyspark.sql.streaming.listener import QueryProgressEvent, QueryTerminatedEv
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag import LagListener, PartitionLag
 from kafka_spark_source.planning.offsets_json import offsets_to_log
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.spark.lag.prometheus_text import parse
 from tests.spark.lag.test_progress import offset_maps
 

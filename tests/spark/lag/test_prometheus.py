@@ -19,7 +19,7 @@ from kafka_spark_source.lag.prometheus import (
     render,
     write_file,
 )
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.spark.lag.prometheus_text import Samples, parse
 
 

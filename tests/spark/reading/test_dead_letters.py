@@ -15,7 +15,7 @@ from kafka_formats.query.record_decoder import BrokenRecord
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from kafka_spark_source.reading.dead_letters import rows_of, safest
-from kafka_spark_source.tools.dead_letters import dead_letter_of
+from kafka_spark_source.tools.records.dead_letters import dead_letter_of
 
 VALUE = ("value", Fault(7, "lines.price", "it ends too early"))
 KEY = ("key", Fault(None, "", "it is \ud800 not UTF-8"))

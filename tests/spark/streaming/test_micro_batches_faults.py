@@ -14,7 +14,7 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.worker import exclude_modules_from_gc
+from kafka_spark_source.worker.worker import exclude_modules_from_gc
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import (

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source.testing import LocalBrokerError, RegistryStartError, SchemaRegistry
-from kafka_spark_source.testing.distribution import REGISTRY, REGISTRY_JAR
+from kafka_spark_source.testing.downloads.distribution import REGISTRY, REGISTRY_JAR
 from kafka_spark_source.testing.folders import cache_folder
-from kafka_spark_source.testing.identity import ProcessIdentity
-from kafka_spark_source.testing.ports import HOST
+from kafka_spark_source.testing.processes.identity import ProcessIdentity
+from kafka_spark_source.testing.processes.ports import HOST
+from kafka_spark_source.testing.processes.waiting import Deadline
 from kafka_spark_source.testing.registry import address_in
-from kafka_spark_source.testing.waiting import Deadline
 from tests.spark.testing.scripts import fake_java
 
 # Logs its address as a registry does, and responds with these statuses to GET and to PUT.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_spark_source.testing.ports import HOST, HeldPorts
+from kafka_spark_source.testing.processes.ports import HOST, HeldPorts
 from kafka_spark_source.testing.registry_api import RegistryApi
 
 

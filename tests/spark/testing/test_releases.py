@@ -6,10 +6,10 @@ import re
 import pytest
 
 from kafka_spark_source.testing import NEWEST, RELEASES, LocalBrokerError
-from kafka_spark_source.testing.distribution import REGISTRY
-from kafka_spark_source.testing.jars import LOCK_FILE
+from kafka_spark_source.testing.downloads.distribution import REGISTRY
+from kafka_spark_source.testing.downloads.jars import LOCK_FILE
+from kafka_spark_source.testing.downloads.resolvers import Coordinates
 from kafka_spark_source.testing.releases import ListenerStyle, Quorum, find_release
-from kafka_spark_source.testing.resolvers import Coordinates
 
 PROMISED = {
     *("4.4.0", "4.3.1", "4.2.0", "3.9.2", "2.8.2", "1.1.1"),

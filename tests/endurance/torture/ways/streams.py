@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.endurance.torture.ways.place import DEADLINE_SECONDS, Place
 from tests.overload import is_overload
 from tests.spark_session import SPARK_ERRORS

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-from kafka_spark_source.testing.jars import LockedJars, find_locked_jars
+from kafka_spark_source.testing.downloads.jars import LockedJars, find_locked_jars
+from kafka_spark_source.testing.downloads.resolvers import Coordinates
 from kafka_spark_source.testing.java import find_java
-from kafka_spark_source.testing.resolvers import Coordinates
 
 VERSION: Final = "1.12.1"
 # The newest release, and what it needs at run time.

@@ -8,7 +8,7 @@ from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError, fetch_ra
 from kafka_protocol.errors import BrokerError, CorruptRecordError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.topic_partition import OffsetRange
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import batch_of

@@ -20,7 +20,7 @@ from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import BatchHeader, sequence_after
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.testing.waiting import Deadline
+from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes import faults
 from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster

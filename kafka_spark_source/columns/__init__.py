@@ -1,0 +1,4 @@
+"""Types and columns as Spark, Arrow and catalogs name them.
+
+Nothing here reads or writes rows.
+"""

@@ -1,0 +1,1 @@
+"""A cluster of brokers: its properties, keys and storage, how it starts, and its topics."""

@@ -1,0 +1,1 @@
+"""Positions of topics, groups and checkpoints, and moves of them, shown before they are made."""

@@ -1,0 +1,1 @@
+"""Records for operators: shown, written, decoded and encoded, as values or lines."""

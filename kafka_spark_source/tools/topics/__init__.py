@@ -1,0 +1,1 @@
+"""Topics for operators: what they are, hold and have set, and changes of that."""

@@ -1,0 +1,142 @@
+"""The options of tables of the session catalog, which Spark gives once and never again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from kafka_formats.options.option import Use
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.columns.catalog_table import (
+    options_for,
+    options_of_new_table,
+    with_kept_options,
+    with_options,
+)
+from kafka_spark_source.source import KafkaDataSource
+from tests.config_error import config_error
+from tests.secret_check import PASSWORD
+
+SERVERS = {"kafka.bootstrap.servers": "a:1"}
+COLUMNS = StructType([StructField("key", BinaryType()), StructField("value", BinaryType())])
+# As Spark gives them when a table is created.
+CREATED = {
+    **SERVERS,
+    "option.kafka.bootstrap.servers": "a:1",
+    "Option.Topic": "t",
+    "topic": "t",
+    "provider": "pykafka",
+    "owner": "me",
+    "comment": "a comment",
+}
+
+
+def test_a_new_table_has_options_among_its_properties() -> None:
+    assert options_of_new_table(CREATED) == {**SERVERS, "topic": "t"}
+    assert options_of_new_table({**SERVERS, "topic": "t"}) == {}
+
+
+def test_each_column_of_a_new_table_keeps_its_options() -> None:
+    schema = KafkaDataSource(CREATED).schema()
+    stored = StructType.fromJson(json.loads(schema.json()))
+    assert len(stored) == 7
+    for name in stored.names:
+        one = StructType([stored[name]])
+        kept = with_kept_options({}, one, Use.BATCH_READ)
+        assert kept == {**SERVERS, "subscribe": "t"}
+
+
+def test_other_schemas_keep_nothing() -> None:
+    schema = KafkaDataSource({**SERVERS, "subscribe": "t"}).schema()
+    assert all(not column.metadata for column in schema)
+
+
+def test_each_use_takes_its_own_options() -> None:
+    both = {"subscribe": "in", "topic": "out", "endingoffsets": "latest", "mode": "FAILFAST"}
+    assert options_for(both, Use.STREAM_READ) == {"subscribe": "in", "mode": "FAILFAST"}
+    read = {"subscribe": "in", "endingoffsets": "latest", "mode": "FAILFAST"}
+    assert options_for(both, Use.BATCH_READ) == read
+    for name in ("no.such", "deliveryguarantee"):
+        assert options_for({name: "x"}, Use.BATCH_READ) == {name: "x"}
+
+
+def test_options_of_a_query_count_before_those_of_its_table() -> None:
+    columns = with_options(COLUMNS, {**SERVERS, "topic": "t", "startingoffsets": "earliest"})
+    given = {"startingoffsets": "latest", "failondataloss": "false"}
+    assert with_kept_options(given, columns, Use.STREAM_READ) == {
+        **SERVERS,
+        "subscribe": "t",
+        **given,
+    }
+    elsewhere = {"Kafka.Bootstrap.Servers": "b:1", "subscribe": "other"}
+    assert with_kept_options(elsewhere, columns, Use.BATCH_READ) == elsewhere
+
+
+@pytest.mark.parametrize("given", [{}, {"checkpointLocation": "/c"}, {"topic": "t"}])
+@pytest.mark.parametrize("columns", [COLUMNS, with_options(COLUMNS, {**SERVERS, "topic": "t"})])
+def test_the_columns_of_rows_do_not_decide_where_they_go(
+    given: dict[str, str], columns: StructType
+) -> None:
+    source = KafkaDataSource(given)
+    for refusal in (
+        config_error(source.writer, columns, overwrite=False),
+        config_error(source.streamWriter, columns, overwrite=False),
+    ):
+        assert refusal.startswith("Option 'kafka.bootstrap.servers' must be specified for config")
+        assert "INSERT INTO orders WITH (kafka.bootstrap.servers = " in refusal
+
+
+def test_a_write_with_a_misspelt_name_is_not_taken_for_one_to_a_table() -> None:
+    source = KafkaDataSource({"kafka.bootstrap.server": "a:1"})
+    assert "did you mean" in config_error(source.writer, COLUMNS, overwrite=False)
+
+
+@pytest.mark.parametrize("given", [{}, {"checkpointLocation": "/c"}])
+def test_a_table_without_options_says_why(given: dict[str, str]) -> None:
+    text = config_error(with_kept_options, given, COLUMNS, Use.BATCH_READ)
+    assert "CREATE TABLE ... USING pykafka OPTIONS (...), without columns" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kafka.sasl.jaas.config", PASSWORD),
+        ("kafka.sasl.password", PASSWORD),
+        ("kafka.ssl.key.password", PASSWORD),
+        ("kafka.ssl.keystore.key", PASSWORD),
+        ("kafka.sasl.oauthbearer.client.secret", PASSWORD),
+        ("schema.registry.basic.auth.user.info", PASSWORD),
+        ("basic.auth.user.info", PASSWORD),
+        ("schema.registry.bearer.auth.token", PASSWORD),
+        ("schema.registry.url", f"http://u:{PASSWORD}@a"),
+        ("confluent.schema.registry.url", f"https://b,https://u:{PASSWORD}@a/path"),
+    ],
+)
+def test_a_table_keeps_no_secret(name: str, value: str) -> None:
+    text = config_error(with_options, COLUMNS, {**SERVERS, name: value})
+    assert text.startswith(f"Option '{name}' holds a secret")
+    assert PASSWORD not in text
+
+
+CALLBACK = {**SERVERS, "kafka.sasl.oauthbearer.token.callback": "os:abort"}
+
+
+def test_no_table_names_a_function_to_call() -> None:
+    """A table may be somebody else's, and metadata like a table's are in any Parquet file."""
+    with pytest.raises(KafkaConfigError, match="names a function to call"):
+        with_options(COLUMNS, CALLBACK)
+    for name in ("kafka.sasl.oauthbearer.token.callback", "Kafka.SASL.OAuthBearer.Token.Callback"):
+        with pytest.raises(KafkaConfigError, match="names a function to call"):
+            with_kept_options({}, forged(json.dumps({**SERVERS, name: "os:abort"})), Use.BATCH_READ)
+
+
+@pytest.mark.parametrize("kept", ["", "{", "[]", "1", '{"a": 1}', '{"a": null}', "[" * 9_000])
+def test_metadata_that_no_table_has_are_refused(kept: str) -> None:
+    with pytest.raises(KafkaConfigError, match="is not what CREATE TABLE"):
+        with_kept_options({}, forged(kept), Use.BATCH_READ)
+
+
+def forged(kept: str) -> StructType:
+    return StructType([StructField("key", BinaryType(), True, {"pykafka.options": kept})])
