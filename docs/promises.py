@@ -145,7 +145,7 @@ PROMISES: Final = (
         "A value is never rounded: it is exact, or its payload is broken.",
         (
             "tests/formats/protobuf/test_decimals.py::test_values_are_exact_or_broken",
-            "tests/formats/payload/test_decimals.py",
+            "tests/formats/arrow/test_decimals.py",
         ),
     ),
     Promise(

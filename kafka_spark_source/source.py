@@ -57,7 +57,7 @@ from kafka_spark_source.worker.errors import hide_traceback
 from kafka_spark_source.worker.worker import set_session_mark
 
 if TYPE_CHECKING:
-    from kafka_formats.query.debezium import DebeziumQuery
+    from kafka_formats.debezium.query import DebeziumQuery
     from kafka_formats.query.read import QueryFormats
     from kafka_formats.query.record_decoder import Decoder
     from kafka_formats.query.record_encoder import RecordEncoder
@@ -283,7 +283,7 @@ def _debezium_query(options: ReadOptions) -> DebeziumQuery | None:
     """The changes of a read; None if records are what they are."""
     if options.envelope.kind is not Envelope.DEBEZIUM or options.formats is None:
         return None
-    from kafka_formats.query.debezium import DebeziumQuery  # noqa: PLC0415
+    from kafka_formats.debezium.query import DebeziumQuery  # noqa: PLC0415
 
     return DebeziumQuery(
         options.formats,

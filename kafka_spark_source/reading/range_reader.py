@@ -39,8 +39,8 @@ from kafka_spark_source.worker.worker import spill_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.envelope.upsert import Upsert
     from kafka_formats.query.record_decoder import Decoder
+    from kafka_formats.upsert.upsert import Upsert
     from kafka_spark_source.reading.dead_letters import DeadLetters
 
 _log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class RangeReader:
     def _upsert(self, columns: tuple[str, ...]) -> Upsert | None:
         if not self.envelope.is_upsert:
             return None
-        from kafka_formats.envelope.upsert import Upsert  # noqa: PLC0415
+        from kafka_formats.upsert.upsert import Upsert  # noqa: PLC0415
 
         nulls = None if self.decoder is None else self.decoder.nulls
         return Upsert(columns, self.envelope, spill_folder(), nulls=nulls)

@@ -17,15 +17,15 @@ from typing import Literal, overload
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.envelope.upsert import Upsert
+from kafka_formats.debezium.query import DebeziumQuery
 from kafka_formats.options.alone import AloneOptions, parse_alone
 from kafka_formats.options.envelope import ENVELOPE, OP_COLUMN, Envelope, EnvelopeOptions
 from kafka_formats.options.settings import RAW_COLUMNS, Mode
 from kafka_formats.options.table import KEY, MODE, VALUE
 from kafka_formats.payload.raw_columns import RAW_TYPES
-from kafka_formats.query.debezium import DebeziumQuery
 from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
 from kafka_formats.query.record_decoder import Decoder
+from kafka_formats.upsert.upsert import Upsert
 from kafka_protocol.arrow_io import topic as raw
 from kafka_protocol.client.config.option import check_texts
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA

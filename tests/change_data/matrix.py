@@ -1,6 +1,6 @@
 """The matrix of PostgreSQL's values: its types, what is written of each, and how connectors write.
 
-`record_matrix.py` writes it with a real Debezium, `tests/formats/query/test_debezium_matrix.py`
+`record_matrix.py` writes it with a real Debezium, `tests/formats/debezium/test_matrix.py`
 reads what was written. Settings of numbers, times and bytes change different types, so each value
 of each option is met with every type that it changes, but not with every value of the others.
 """

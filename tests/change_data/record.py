@@ -1,4 +1,4 @@
-"""Records events of a real Debezium, for `tests/formats/query/test_debezium_recorded.py`.
+"""Records events of a real Debezium, for `tests/formats/debezium/test_recorded.py`.
 
     python -m tests.change_data.record [events | matrix]
 
@@ -39,7 +39,7 @@ from tests.change_data.postgres import postgres
 from tests.change_data.record_matrix import record_matrix, write
 from tests.witness import messages_of
 
-RECORDED: Final = Path(__file__).parents[1] / "formats" / "envelope" / "recorded_events.json.gz"
+RECORDED: Final = Path(__file__).parents[1] / "formats" / "debezium" / "recorded_events.json.gz"
 AVRO: Final = "avro"
 TABLES: Final = ("items", "whole", "keyless")
 _WRITE_SECONDS: Final = 120

@@ -1,4 +1,4 @@
-"""Records the matrix of PostgreSQL's values, for `tests/formats/query/test_debezium_matrix.py`.
+"""Records the matrix of PostgreSQL's values, for `tests/formats/debezium/test_matrix.py`.
 
     python -m tests.change_data.record matrix
 
@@ -36,7 +36,7 @@ from tests.change_data.matrix import CONVERTERS, LARGE, MODES, STREAMED, Row
 from tests.change_data.postgres import postgres
 from tests.witness import messages_of
 
-RECORDED: Final = Path(__file__).parents[1] / "formats" / "envelope" / "recorded_matrix.json.xz"
+RECORDED: Final = Path(__file__).parents[1] / "formats" / "debezium" / "recorded_matrix.json.xz"
 TABLES: Final = ("cells", "required", "altered", *LARGE)
 _WRITE_SECONDS: Final = 180
 _FRAME_BYTES: Final = 5

@@ -11,7 +11,7 @@ from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.frames import encode_response
-from tests.formats.envelope.events import connect_envelope, dumped, event, wrapped
+from tests.formats.debezium.events import connect_envelope, dumped, event, wrapped
 from tests.formats.protobuf.test_decoder import All
 from tests.formats.schema_ids.test_glue import HEADER, OF_AWS, framed
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from confluent_kafka import Producer
 
-from tests.formats.envelope.events import Record
+from tests.formats.debezium.events import Record
 from tests.integration import test_debezium
 from tests.witness import IN_ORDER
 

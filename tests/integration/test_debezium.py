@@ -14,7 +14,7 @@ from pyspark.sql import Row, SparkSession
 
 from kafka_formats.topic import read_topic
 from kafka_spark_source.testing import KafkaCluster
-from tests.formats.envelope.events import (
+from tests.formats.debezium.events import (
     Record,
     connect_envelope,
     connect_struct,

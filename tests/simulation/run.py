@@ -10,8 +10,8 @@ from functools import partial
 from itertools import count
 from typing import Final
 
-from kafka_formats.envelope import upsert
-from kafka_formats.envelope.newest import Limits
+from kafka_formats.upsert import upsert
+from kafka_formats.upsert.newest import Limits
 from kafka_protocol.client import clock
 from kafka_protocol.client.network.connect import use_opener
 from kafka_protocol.errors import OutOfStepError, ProtocolError

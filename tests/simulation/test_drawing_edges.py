@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_formats.envelope import newest
+from kafka_formats.upsert import newest
 from kafka_protocol.client.consumer import read_topics
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_spark_source.planning import predicates

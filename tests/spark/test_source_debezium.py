@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.source import KafkaDataSource
-from tests.formats.envelope.events import TS_MS, dumped, event, rows_of
+from tests.formats.debezium.events import TS_MS, dumped, event, rows_of
 
 pytestmark = pytest.mark.core
 

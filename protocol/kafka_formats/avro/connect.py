@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from kafka_formats.avro.schema import PRIMITIVES, parsed
+from kafka_formats.connect.semantics import Path, Semantic, Semantics, semantic_in, shown
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, named
-from kafka_formats.payload.connect import Path, Semantic, Semantics, semantic_in, shown
 from kafka_formats.payload.schema_text import SchemaText
 
 _Named: TypeAlias = "tuple[Path, Semantic | None]"

@@ -14,6 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, MAX_LONG_BYTES
+from kafka_formats.arrow.decimals import (
+    MAX_BYTES,
+    ONE,
+    Ratio,
+    decimal_of,
+    does_not_fit,
+    rescaled,
+)
 from kafka_formats.avro.logical import text_of_decimal
 from kafka_formats.avro.plan import (
     LONG_LIMIT,
@@ -32,14 +40,6 @@ from kafka_formats.avro.plan import (
     Symbol,
 )
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
-from kafka_formats.payload.decimals import (
-    MAX_BYTES,
-    ONE,
-    Ratio,
-    decimal_of,
-    does_not_fit,
-    rescaled,
-)
 
 _FLOAT: Final = struct.Struct("<f")
 _DOUBLE: Final = struct.Struct("<d")

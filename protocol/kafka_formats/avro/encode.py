@@ -17,6 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import bounds_of, fields_of
+from kafka_formats.arrow.decimals import (
+    MAX_BYTES,
+    NOT_A_DECIMAL,
+    cast_decimals,
+    does_not_fit,
+    scaled_of,
+    size_of,
+    with_scale,
+)
 from kafka_formats.avro.logical import Logical
 from kafka_formats.avro.schema import (
     Array,
@@ -32,15 +41,6 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import arrow_type, member_name, members_of
 from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
-from kafka_formats.payload.decimals import (
-    MAX_BYTES,
-    NOT_A_DECIMAL,
-    cast_decimals,
-    does_not_fit,
-    scaled_of,
-    size_of,
-    with_scale,
-)
 from kafka_protocol.columnar.arrays.arrow_memory import (
     array_of_bytes,
     bools_of,

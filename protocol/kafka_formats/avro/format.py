@@ -16,8 +16,8 @@ from kafka_formats.avro.nulls import AvroNulls
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type, depth_of
+from kafka_formats.connect.semantics import Semantics
 from kafka_formats.errors import SchemaError
-from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.payload.type_changes import Loss

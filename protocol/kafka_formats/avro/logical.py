@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any, Final, NamedTuple
 
-from kafka_formats.payload.decimals import (
+from kafka_formats.arrow.decimals import (
     ARROW_DIGITS,
     MAX_BYTES,
     MAX_DIGITS,

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from kafka_formats.payload.decimals import ONE, Ratio
+from kafka_formats.arrow.decimals import ONE, Ratio
 
 # The number of values of 64 bits above zero, which is the limit of numbers in another unit.
 LONG_LIMIT: Final = 2**63

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import texts_of
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
+from kafka_formats.arrow.decimals import ONE, Ratio, rescaled
 from kafka_formats.avro.logical import text_of_decimal
 from kafka_formats.avro.plan import (
     LONG_LIMIT,
@@ -22,7 +23,6 @@ from kafka_formats.avro.plan import (
     Number,
     Symbol,
 )
-from kafka_formats.payload.decimals import ONE, Ratio, rescaled
 from kafka_protocol.columnar.arrays.arrow_memory import (
     array_of,
     array_of_bools,

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from kafka_formats.arrow.type_match import check_type, refuse_not_null, wanted_fields
 from kafka_formats.avro.logical import Logical
 from kafka_formats.avro.schema import (
     Array,
@@ -25,7 +26,6 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import arrow_type, is_nullable, members_of
 from kafka_formats.errors import ITEMS, VALUES, path_of
-from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
 
 
 def project(schema: Schema, wanted: pa.DataType) -> Schema:

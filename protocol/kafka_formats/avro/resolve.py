@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from kafka_formats.arrow.decimals import ratio_of_scales
 from kafka_formats.avro.logical import is_binary, is_readable, ratio_of
 from kafka_formats.avro.plan import (
     Again,
@@ -45,7 +46,6 @@ from kafka_formats.avro.schema import (
 from kafka_formats.avro.types import arrow_type, members_of
 from kafka_formats.avro.values import default_of
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, named, path_of
-from kafka_formats.payload.decimals import ratio_of_scales
 
 # Written type -> the others that it may be read as.
 _PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from kafka_formats.arrow.decimals import decimal_of, text_of
 from kafka_formats.avro.logical import Logical, ratio_of
 from kafka_formats.avro.schema import (
     Array,
@@ -22,7 +23,6 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import members_of
 from kafka_formats.errors import SchemaError, named, path_of
-from kafka_formats.payload.decimals import decimal_of, text_of
 
 _RANGES: Final[Mapping[str, int]] = {"int": 2**31, "long": 2**63}
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafka_formats.connect.semantics import ConnectType, Path, Semantic, semantic_in, shown
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, named
-from kafka_formats.payload.connect import ConnectType, Path, Semantic, semantic_in, shown
 
 _MAX_DEPTH: Final = 60
 _SURROGATE: Final = re.compile("[\\ud800-\\udfff]")

@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from kafka_formats.arrow.type_match import check_type, refuse_not_null, wanted_fields
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 from kafka_formats.json.ddl import parse_ddl, to_ddl
 from kafka_formats.json.json_schema import JsonSchema, title_of
 from kafka_formats.json.known_type import KnownArrowType, KnownType, Shape, kinds_of
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
 
 
 def _is_json_schema(schema: SchemaText) -> bool:

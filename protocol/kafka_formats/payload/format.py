@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_formats.connect.semantics import Semantics
 from kafka_formats.errors import PayloadError
-from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
 from kafka_formats.payload.type_changes import Loss
 from kafka_formats.schema_ids.frames import SchemaId

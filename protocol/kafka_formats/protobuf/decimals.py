@@ -20,8 +20,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from kafka_formats.errors import PayloadError
-from kafka_formats.payload.decimals import (
+from kafka_formats.arrow.decimals import (
     ARROW_DIGITS,
     MAX_BYTES,
     MAX_DIGITS,
@@ -36,6 +35,7 @@ from kafka_formats.payload.decimals import (
     text_of,
     with_scale,
 )
+from kafka_formats.errors import PayloadError
 from kafka_formats.protobuf.known_files import KNOWN_FILES, META_NUMBER
 
 if TYPE_CHECKING:

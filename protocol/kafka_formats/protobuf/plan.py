@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
-from kafka_formats.payload.type_match import (
+from kafka_formats.arrow.type_match import (
     check_type,
     refuse_not_null,
     wanted_fields,
     wrong_type,
 )
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 from kafka_formats.protobuf.decimals import Told, is_decimal, told_by
 from kafka_formats.protobuf.types import is_map, scalar_type, time_type
 

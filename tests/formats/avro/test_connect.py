@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_formats.avro.connect import semantics_of
+from kafka_formats.connect.semantics import Path, Semantic, shown
 from kafka_formats.errors import SchemaError
-from kafka_formats.payload.connect import Path, Semantic, shown
 from kafka_formats.payload.schema_text import SchemaText
 
 AT = {"type": "long", "connect.version": 1, "connect.name": "io.debezium.time.MicroTimestamp"}

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kafka_formats.connect.semantics import Semantic
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.connect_schema import connect_type, is_connect_schema
-from kafka_formats.payload.connect import Semantic
 
 AT = {"type": "int64", "name": "io.debezium.time.MicroTimestamp", "version": 1}
 MICROS = Semantic("io.debezium.time.MicroTimestamp", {})

@@ -19,15 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.envelope.upsert import Upsert
 from kafka_formats.errors import RegistryError
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
 from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.upsert.upsert import Upsert
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import Received, Reply, registry, subjects
-from tests.formats.envelope.events import Record, connect_envelope, event, read
+from tests.formats.debezium.events import Record, connect_envelope, event, read
 
 VALUE: Final[Mapping[str, Any]] = {
     "type": "record",

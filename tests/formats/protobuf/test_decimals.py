@@ -11,9 +11,9 @@ from confluent_kafka.schema_registry.protobuf import decimal_to_protobuf, protob
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_formats.arrow.decimals import NOT_A_DECIMAL
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
-from kafka_formats.payload.decimals import NOT_A_DECIMAL
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf import decoder as protobuf_decoder
 from kafka_formats.protobuf.decimals import Told, told_by

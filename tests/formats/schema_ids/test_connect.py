@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.schema_ids.connect import connect_frames
 from kafka_formats.schema_ids.frames import InPayload
-from tests.formats.envelope.events import dumped, wrapped
+from tests.formats.debezium.events import dumped, wrapped
 
 ID = {"type": "struct", "fields": [{"type": "int32", "field": "id"}], "name": "k"}
 OTHER = {"type": "int32"}

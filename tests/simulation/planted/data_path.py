@@ -11,7 +11,7 @@ _ARROW: Final = "protocol/kafka_protocol/arrow_io"
 _CONSUMER: Final = "protocol/kafka_protocol/client/consumer"
 _CLIENT: Final = "protocol/kafka_protocol/client"
 _COLUMNAR: Final = "protocol/kafka_protocol/columnar"
-_ENVELOPE: Final = "protocol/kafka_formats/envelope"
+_UPSERT: Final = "protocol/kafka_formats/upsert"
 _SOURCE: Final = "kafka_spark_source"
 
 DATA_PATH: Final = (
@@ -145,7 +145,7 @@ DATA_PATH: Final = (
     # --- Tables
     Planted(
         "the null key of a table is its empty key",
-        f"{_ENVELOPE}/newest.py",
+        f"{_UPSERT}/newest.py",
         "    numbered = keys.append_column(_ROW, pa.array(rows))\n",
         '    keys = keys.set_column(1, KEY.name, keys.column(KEY.name).fill_null(b""))\n'
         "    numbered = keys.append_column(_ROW, pa.array(rows))\n",
@@ -153,14 +153,14 @@ DATA_PATH: Final = (
     ),
     Planted(
         "rows in memory are lost when there are others in a file",
-        f"{_ENVELOPE}/newest.py",
+        f"{_UPSERT}/newest.py",
         "        if self._buffer:\n            self._spill_buffer()\n        yield from",
         "        self._buffer.clear()\n        yield from",
         likely.spills,
     ),
     Planted(
         "rows in a file are numbered from 0 on in each piece",
-        f"{_ENVELOPE}/spill.py",
+        f"{_UPSERT}/spill.py",
         "rows = np.arange(self.num_rows, self.num_rows + keys.num_rows)",
         "rows = np.arange(keys.num_rows)",
         likely.spills,

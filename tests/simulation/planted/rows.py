@@ -13,14 +13,14 @@ _SOURCE: Final = "kafka_spark_source"
 ROWS: Final = (
     Planted(
         "the oldest record of a key stays",
-        f"{_FORMATS}/envelope/newest.py",
+        f"{_FORMATS}/upsert/newest.py",
         'aggregate([(_ROW, "max")])\n    return np.asarray(last.column(f"{_ROW}_max"))',
         'aggregate([(_ROW, "min")])\n    return np.asarray(last.column(f"{_ROW}_min"))',
         likely.is_table,
     ),
     Planted(
         "a key of two partitions has one row",
-        f"{_FORMATS}/envelope/upsert.py",
+        f"{_FORMATS}/upsert/upsert.py",
         "(topics[start].as_py(), int(partition[start])), len(self._numbers)",
         "(topics[start].as_py(), 0), len(self._numbers)",
         likely.is_table,
@@ -77,7 +77,7 @@ ROWS: Final = (
     ),
     Planted(
         "a delete of a database is an update",
-        f"{_FORMATS}/envelope/debezium_rows.py",
+        f"{_FORMATS}/debezium/rows.py",
         "            arrays.append(with_type(array, field.type))\n",
         "            if name == OP:\n"
         '                array = pa.repeat(pa.scalar("u"), len(array))\n'

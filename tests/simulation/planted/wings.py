@@ -17,10 +17,10 @@ _EVOLUTION: Final = (
     "tests/formats/query/test_evolution_values.py",
 )
 _EVENTS: Final = (
-    "tests/formats/query/test_debezium_matrix.py",
-    "tests/formats/query/test_debezium_recorded.py",
-    "tests/formats/envelope/test_debezium_placeholder.py",
-    "tests/formats/query/test_debezium_same.py",
+    "tests/formats/debezium/test_matrix.py",
+    "tests/formats/debezium/test_recorded.py",
+    "tests/formats/debezium/test_placeholder.py",
+    "tests/formats/debezium/test_same.py",
 )
 _ORDER: Final = ("tests/spark/changes/test_order_model.py",)
 _REGISTRY: Final = (
@@ -193,45 +193,45 @@ WINGS: Final = (
     # --- Debezium's events
     Planted(
         "the placeholder in an array of UUIDs is a value",
-        f"{_FORMATS}/envelope/debezium_placeholder.py",
+        f"{_FORMATS}/debezium/placeholder.py",
         "pa.string(): (self._text, str(as_uuid)),",
         "pa.string(): (self._text,),",
         judges=_EVENTS,
     ),
     Planted(
         "the placeholder in an array of numbers has no sign",
-        f"{_FORMATS}/envelope/debezium_placeholder.py",
+        f"{_FORMATS}/debezium/placeholder.py",
         "np.frombuffer(self.value, dtype=np.int8).tolist()",
         "np.frombuffer(self.value, dtype=np.uint8).tolist()",
         judges=_EVENTS,
     ),
     Planted(
         "nanoseconds are cut",
-        f"{_FORMATS}/envelope/connect_times.py",
+        f"{_FORMATS}/connect/times.py",
         "            is_broken = rest != 0\n",
         "            is_broken = rest < 0\n",
-        judges=("tests/formats/envelope/test_connect_times.py", *_EVENTS),
+        judges=("tests/formats/connect/test_times.py", *_EVENTS),
     ),
     Planted(
         "a number as large as its decimal's limit fits",
-        f"{_FORMATS}/envelope/connect_decimals.py",
+        f"{_FORMATS}/connect/decimals.py",
         "valid & ((numbers >= limit) | (numbers <= -limit))",
         "valid & ((numbers > limit) | (numbers < -limit))",
-        judges=("tests/formats/envelope/test_connect_decimals.py", *_EVENTS),
+        judges=("tests/formats/connect/test_decimals.py", *_EVENTS),
     ),
     Planted(
         "equal keys of two topics have one row",
-        f"{_FORMATS}/envelope/upsert.py",
+        f"{_FORMATS}/upsert/upsert.py",
         "(topic[1:] != topic[:-1]) | (partition[1:] != partition[:-1])",
         "partition[1:] != partition[:-1]",
-        judges=("tests/formats/envelope/test_upsert.py", "tests/spark/reading/test_upsert.py"),
+        judges=("tests/formats/upsert/test_upsert.py", "tests/spark/reading/test_upsert.py"),
     ),
     Planted(
         "a delete as Connect writes it is a value",
-        f"{_FORMATS}/envelope/upsert.py",
+        f"{_FORMATS}/upsert/upsert.py",
         "[groups, batch.column(KEY.name), values.is_null(), *carried],",
         '[groups, batch.column(KEY.name), batch.column("value").is_null(), *carried],',
-        judges=("tests/formats/envelope/test_upsert.py", "tests/formats/payload/test_nulls.py"),
+        judges=("tests/formats/upsert/test_upsert.py", "tests/formats/payload/test_nulls.py"),
     ),
     Planted(
         "the document null is a delete without a schema, too",

@@ -1,0 +1,268 @@
+"""Decoders of payloads of several schemas -> the types that a query wants of events and keys.
+
+Knows no format: it gets decoders of payloads, and what schemas tell of Connect's semantic types.
+All of it is pickled with tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from kafka_formats.connect.plan import Plan, Planner, Untold, payload_type
+from kafka_formats.connect.semantics import ConnectType, Semantics
+from kafka_formats.debezium.events import (
+    AFTER,
+    BEFORE,
+    OF_MONGODB,
+    OP,
+    ROW,
+    SOURCE,
+    TS_MS,
+    UNAVAILABLE,
+    EventDecoder,
+    EventPlan,
+    KeyDecoder,
+)
+from kafka_formats.debezium.placeholder import Placeholder
+from kafka_formats.errors import SchemaError
+from kafka_formats.payload.format import DecoderOf, PayloadDecoder
+from kafka_formats.schema_ids.frames import InPayload, SchemaId
+
+_DecoderFor: TypeAlias = Callable[[pa.DataType], PayloadDecoder]
+_NAMES: Final = pa.list_(pa.field("element", pa.string()))
+
+
+class Wanted(Protocol):
+    """What a query wants of a column of payloads. It is pickled."""
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the decoded values."""
+
+    def payload(self, untold: Untold) -> pa.DataType:
+        """The type of payloads without a schema, whose documents name their fields."""
+
+    def payload_in(self, planner: Planner, given: ConnectType) -> pa.DataType:
+        """The type that payloads of a schema are decoded as.
+
+        Raises:
+            SchemaError: They do not have what is wanted. Names the field.
+        """
+
+    def decoder(
+        self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor
+    ) -> PayloadDecoder:
+        """The decoder of payloads of a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEvent:
+    """The parts of events.
+
+    Attributes:
+        row: The columns of the table; None for none of them.
+        before: The columns of the row before the change; None if it is not wanted.
+        ts_ms: Whether the time of the event is wanted.
+        source: The type of the source; None if it is not wanted.
+        placeholder: For values that are not available; None to leave them as they are.
+    """
+
+    row: pa.StructType | None
+    before: pa.StructType | None
+    ts_ms: bool
+    source: pa.DataType | None
+    placeholder: bytes | None
+
+    @property
+    def type(self) -> pa.StructType:
+        """The type of the events."""
+        fields = [pa.field(OP, pa.string())]
+        if self.row is not None:
+            fields.append(pa.field(ROW, self.row))
+            fields += [pa.field(UNAVAILABLE, _NAMES)] if self.placeholder is not None else []
+        fields += [] if self.before is None else [pa.field(BEFORE, self.before)]
+        fields += [pa.field(TS_MS, pa.int64())] if self.ts_ms else []
+        fields += [] if self.source is None else [pa.field(SOURCE, self.source)]
+        return pa.struct(fields)
+
+    def payload(self, untold: Untold) -> pa.StructType:
+        """The envelope of the wanted columns."""
+        fields = [pa.field(OP, pa.string()), pa.field(TS_MS, pa.int64())]
+        before = [payload_type(each, untold) for each in (self.row, self.before) if each]
+        if before:
+            fields.append(pa.field(BEFORE, _united(before)))
+        if self.row is not None:
+            fields.append(pa.field(AFTER, payload_type(self.row, untold)))
+        if self.source is not None:
+            fields.append(pa.field(SOURCE, payload_type(self.source, untold)))
+        return pa.struct(fields)
+
+    def payload_in(self, planner: Planner, given: ConnectType) -> pa.StructType:
+        """The wanted part of the envelope."""
+        return self._plan(planner, given).payload
+
+    def decoder(
+        self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor
+    ) -> EventDecoder:
+        """The decoder of envelopes."""
+        plan = self._plan(planner, given)
+        placeholder = None if self.placeholder is None else Placeholder(self.placeholder)
+        return EventDecoder(decoder_for(plan.payload), plan, placeholder)
+
+    def _plan(self, planner: Planner, given: ConnectType) -> EventPlan:
+        parts = _parts_of_envelope(given)
+        # A document may have a part that its schema lacks.
+        of_before = BEFORE if BEFORE in parts or planner.is_checked else AFTER
+
+        def plan(name: str, wanted: pa.DataType) -> Plan:
+            if name in parts or planner.is_checked:
+                return planner.plan(_needed(parts, name), wanted, (name,))
+            # A document need not have a part: it is null.
+            return Plan(wanted, None)
+
+        fields = {OP: pa.string()} | ({TS_MS: pa.int64()} if self.ts_ms else {})
+        row = before = source = None
+        rows_before: list[pa.StructType] = []
+        if self.row is not None:
+            fields[AFTER], row = plan(AFTER, self.row)
+            written = (planner.writer or given).semantics
+            differ = _columns_in(written, BEFORE, self.row) != _columns_in(written, AFTER, self.row)
+            if BEFORE in parts and (differ or plan(BEFORE, self.row).type != fields[AFTER]):
+                raise SchemaError("the fields before and after of the envelope differ in type")
+            if BEFORE in parts or not planner.is_checked:
+                rows_before.append(fields[AFTER])
+        if self.before is not None:
+            before = plan(of_before, self.before)
+            rows_before.append(before.type)
+        if rows_before:
+            fields[BEFORE] = _united(rows_before)
+        if self.source is not None:
+            fields[SOURCE], source = plan(SOURCE, self.source)
+        return EventPlan(pa.struct([*fields.items()]), row, before, source)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedKey:
+    """The fields of keys."""
+
+    type: pa.StructType
+
+    def payload(self, untold: Untold) -> pa.DataType:
+        """The fields as documents have them."""
+        return payload_type(self.type, untold)
+
+    def payload_in(self, planner: Planner, given: ConnectType) -> pa.DataType:
+        """The wanted fields."""
+        return planner.plan(given.type, self.type).type
+
+    def decoder(self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor) -> KeyDecoder:
+        """The decoder of keys."""
+        plan = planner.plan(given.type, self.type)
+        return KeyDecoder(decoder_for(plan.type), plan)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDecoders:
+    """The decoders of payloads that have schemas.
+
+    Attributes:
+        inner: The format's decoders, as `wanted.payload_in` of the reader's schema.
+        given: The reader's schema.
+        wanted: What to read.
+        untold: What schemas do not tell.
+        written: The schema with an id; None: all payloads have the reader's.
+    """
+
+    inner: DecoderOf
+    given: ConnectType
+    wanted: Wanted
+    untold: Untold
+    written: Callable[[SchemaId], ConnectType] | None
+
+    def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
+        """The decoder of the payloads of a schema.
+
+        Raises:
+            SchemaError: There is no such schema, or it does not fit the reader's.
+        """
+        inner = self.inner(schema_id)
+        writer = None if self.written is None else self.written(schema_id)
+        planner = Planner(self.given.semantics, self.untold, writer)
+        return self.wanted.decoder(planner, self.given, lambda _type: inner)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDecoders:
+    """The decoders of documents of JSON, which name their fields, and may have schemas in them.
+
+    Attributes:
+        decoder_for: The decoder of documents as a type.
+        schema_of: The schema of Connect that a text is.
+        given: The schema of documents without one; None if it is only what is wanted.
+        wanted: What to read.
+        untold: What schemas do not tell.
+    """
+
+    decoder_for: _DecoderFor
+    schema_of: Callable[[str], ConnectType]
+    given: ConnectType | None
+    wanted: Wanted
+    untold: Untold
+
+    def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
+        """The decoder of the payloads of a schema.
+
+        Raises:
+            SchemaError: The schema is invalid, or does not have the wanted types.
+        """
+        own = None
+        if isinstance(schema_id, InPayload):
+            own = self.schema_of(schema_id.text.decode("utf-8"))
+        given = own or self.given or ConnectType(self.wanted.payload(self.untold), {})
+        reader = (self.given or given).semantics
+        planner = Planner(reader, self.untold, given, is_checked=False, implies=own is None)
+        return self.wanted.decoder(planner, given, self.decoder_for)
+
+
+def _columns_in(semantics: Semantics, part: str, row: pa.StructType) -> Semantics:
+    """The semantic types of wanted columns in a part of envelopes."""
+    names = {field.name for field in row}
+    return {
+        path[1:]: each
+        for path, each in semantics.items()
+        if len(path) > 1 and path[0] == part and path[1] in names
+    }
+
+
+def _united(structs: Sequence[pa.StructType]) -> pa.StructType:
+    """The fields of all structs, which have one type for a name."""
+    return pa.struct([*{field.name: field.type for each in structs for field in each}.items()])
+
+
+def _parts_of_envelope(given: ConnectType) -> dict[str, pa.DataType]:
+    """The types of the parts of an envelope.
+
+    Raises:
+        SchemaError: It is none.
+    """
+    fields = given.type if pa.types.is_struct(given.type) else ()
+    parts = {field.name: field.type for field in fields}
+    _needed(parts, OP)
+    if parts.get(AFTER) == pa.string():
+        raise SchemaError(OF_MONGODB)
+    return parts
+
+
+def _needed(parts: Mapping[str, pa.DataType], name: str) -> pa.DataType:
+    if name not in parts:
+        raise SchemaError(
+            f"it is not the schema of Debezium's envelope, as it has no field {name!r}: "
+            "heartbeats, schema changes, transactions and messages have topics of their own, so "
+            "leave this one out; events that are flattened already (ExtractNewRecordState) need no "
+            "option envelope"
+        )
+    return parts[name]
