@@ -45,7 +45,7 @@ PRECISION_OPTION: Final = "debezium.time.precision.mode"
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class AssumedSemantics:
     """What types mean that no schema tells.
 
     Attributes:
@@ -88,15 +88,15 @@ def default_type(given: ConnectType, path: Path = ()) -> pa.DataType:
     return _of_parts(raw, inner) or (LOCAL if raw == MOMENT else raw)
 
 
-def payload_type(wanted: pa.DataType, untold: Untold) -> pa.DataType:
+def payload_type(wanted: pa.DataType, assumed: AssumedSemantics) -> pa.DataType:
     """The type that documents of JSON have, if a user wants a type and there is no schema."""
-    if wanted == MOMENT or (wanted in {LOCAL, DATE} and untold.is_iso):
+    if wanted == MOMENT or (wanted in {LOCAL, DATE} and assumed.is_iso):
         return TEXT
     if wanted in _NUMBERS:
         return _NUMBERS[wanted]
     if pa.types.is_decimal(wanted):
-        return wanted if untold.decimal_is_number else pa.binary()
-    return _of_parts(wanted, lambda data_type, _: payload_type(data_type, untold)) or wanted
+        return wanted if assumed.decimal_is_number else pa.binary()
+    return _of_parts(wanted, lambda data_type, _: payload_type(data_type, assumed)) or wanted
 
 
 _NUMBERS: Final[Mapping[pa.DataType, pa.DataType]] = {LOCAL: pa.int64(), DATE: pa.int32()}
@@ -123,7 +123,7 @@ class Planner:
 
     Attributes:
         reader: The semantic types of the schema to read as.
-        untold: What types mean that it does not tell.
+        assumed: What types mean that it does not tell.
         writer: The schema that payloads were written with, if it is another one.
         is_checked: Whether the format checks that it can decode a type; else the types must be
             those of the payload, or wider.
@@ -132,7 +132,7 @@ class Planner:
     """
 
     reader: Semantics
-    untold: Untold
+    assumed: AssumedSemantics
     writer: ConnectType | None = None
     is_checked: bool = True
     implies: bool = True
@@ -172,7 +172,7 @@ class Planner:
             self._check_unit(raw, wanted, path)
             if self._lacks_unit(raw, wanted):
                 return Plan(raw, self._refused(path))
-        elif semantic.name == DECIMAL and self.untold.decimal_is_number:
+        elif semantic.name == DECIMAL and self.assumed.decimal_is_number:
             return self._number(semantic, wanted, path)
         implied = self._implied(raw, wanted) if self.implies else None
         convert = self._convert(semantic or implied, raw, wanted)
@@ -235,7 +235,7 @@ class Planner:
         return convert and Leaf(convert, f"the value of {semantic.name} does not fit {wanted}")
 
     def _lacks_unit(self, raw: pa.DataType, wanted: pa.DataType) -> bool:
-        has_no_unit = self.implies and self.untold.moment is None
+        has_no_unit = self.implies and self.assumed.moment is None
         return has_no_unit and wanted == LOCAL and raw in {pa.int64(), TEXT}
 
     def _refused(self, path: Path) -> Leaf:
@@ -253,10 +253,10 @@ class Planner:
 
     def _implied(self, raw: pa.DataType, wanted: pa.DataType) -> Semantic | None:
         """The semantic type of a part that no schema tells one of, by the wanted type."""
-        moment_as = TEXT if self.untold.is_iso else pa.int64()
-        if wanted == LOCAL and raw == moment_as and self.untold.moment is not None:
-            return Semantic(self.untold.moment, {})
-        if wanted == DATE and raw == TEXT and self.untold.is_iso:
+        moment_as = TEXT if self.assumed.is_iso else pa.int64()
+        if wanted == LOCAL and raw == moment_as and self.assumed.moment is not None:
+            return Semantic(self.assumed.moment, {})
+        if wanted == DATE and raw == TEXT and self.assumed.is_iso:
             return Semantic(f"{_TIME}IsoDate", {})
         for (kind, to), name in _IMPLIED.items():
             if raw == kind and wanted == to:

@@ -9,7 +9,8 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.debezium.events import BEFORE, OP, ROW, SOURCE, TS_MS, UNAVAILABLE
+from kafka_formats.debezium.events import BEFORE, OP, SOURCE, TS_MS, UNAVAILABLE
+from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.debezium.rows import KEY, VALUE
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA, TOPIC_ID
@@ -91,8 +92,8 @@ class Columns:
         """The name of the column with the row before the change."""
         return self.prefix + BEFORE
 
-    def told_by(self, types: Mapping[str, pa.DataType]) -> Columns:
-        """The columns, with those that only the types of a query tell.
+    def completed_by(self, types: Mapping[str, pa.DataType]) -> Columns:
+        """The columns, with those that only the types of a query name.
 
         They are keys without a schema, and the row before the change, a struct: a column of its
         name with another type is one of the table, unless an option says otherwise.
@@ -107,31 +108,30 @@ class Columns:
         return {*self._own}
 
     @property
-    def _own(self) -> dict[str, tuple[tuple[str, str], pa.DataType | None]]:
-        """Column -> where it is from, and its type if it is known, but for those of the table."""
+    def _own(self) -> dict[str, Column]:
+        """All columns by their names, but for those of the table."""
         is_there = {_HEADERS: self.has_headers, TOPIC_ID.name: self.has_topic_ids}
         record = {
-            name: (("", name), each)
+            name: Column(Origin.RECORD, name, each)
             for name, each in RECORD_COLUMNS.items()
             if is_there.get(name, True)
         }
-        key: tuple[str, str] = ("", KEY) if self.key == pa.binary() else (KEY, "")
-        named: dict[str, tuple[tuple[str, str], pa.DataType | None]] = {
-            OP: ((VALUE, OP), _TEXT),
-            TS_MS: ((VALUE, TS_MS), _LONG),
-            SOURCE: ((VALUE, SOURCE), self.source),
-            BEFORE: ((VALUE, BEFORE), self.row),
-            KEY: (key, self.key),
+        key = Column(Origin.KEY, "", self.key)
+        if self.key == pa.binary():
+            key = Column(Origin.RECORD, KEY, self.key)
+        named = {
+            OP: Column(Origin.EVENT, OP, _TEXT),
+            TS_MS: Column(Origin.EVENT, TS_MS, _LONG),
+            SOURCE: Column(Origin.EVENT, SOURCE, self.source),
+            BEFORE: Column(Origin.EVENT, BEFORE, self.row),
+            KEY: key,
             **record,
         }
         if not self.has_before:
             del named[BEFORE]
-        prefixed = {self.prefix + name: each for name, each in named.items()}
-        prefixed[UNAVAILABLE] = (
-            (VALUE, UNAVAILABLE),
-            pa.list_(pa.field("element", _TEXT)),
-        )
-        return prefixed | {name: (("", name), each) for name, each in self.added.items()}
+        own = {self.prefix + name: each for name, each in named.items()}
+        own[UNAVAILABLE] = Column(Origin.EVENT, UNAVAILABLE, pa.list_(pa.field("element", _TEXT)))
+        return own | {name: Column(Origin.RECORD, name, each) for name, each in self.added.items()}
 
     def types(self) -> dict[str, pa.DataType]:
         """The types of all columns that are known, those of the table first.
@@ -144,7 +144,7 @@ class Columns:
                 "The columns of the table are not known: set value.schema to them, for example "
                 "'id bigint, name string', or name them in .schema(...), or without Spark in types."
             )
-        own = {name: each for name, (_, each) in self._own.items() if each is not None}
+        own = {name: each.type for name, each in self._own.items() if each.type is not None}
         return {field.name: field.type for field in self.row} | own
 
     def schema(self) -> pa.Schema:
@@ -155,44 +155,37 @@ class Columns:
         """
         types = self.types()
         row = {field.name: field.type for field in self.row or ()}
-        self.told_by(row)._refuse_collisions([*row])
+        self.completed_by(row)._refuse_collisions([*row])
         return pa.schema([*types.items()])
 
-    def places(self, wanted: pa.Schema) -> dict[str, tuple[str, str]]:
-        """Where each wanted column is from, as in `EventRows`.
+    def requested(self, wanted: pa.Schema) -> dict[str, Column]:
+        """The wanted columns, with their wanted types.
 
         Raises:
             KafkaConfigError: There is no such column, or one is wanted twice, not null or of
                 another type.
         """
-        columns = self.told_by({field.name: field.type for field in wanted})
+        columns = self.completed_by({field.name: field.type for field in wanted})
         own = columns._own
         row = None if self.row is None else [field.name for field in self.row]
         if row is not None:
             columns._refuse_collisions([name for name in row if name in wanted.names])
-        places: dict[str, tuple[str, str]] = {}
+        requested: dict[str, Column] = {}
         for field in wanted:
-            if field.name in places:
+            if field.name in requested:
                 raise KafkaConfigError(f"Column '{field.name}' is wanted twice: name it once.")
             if not field.nullable or as_nullable(field.type) != field.type:
                 raise KafkaConfigError(
                     f"Column '{field.name}' and all of its parts must be nullable: leave NOT NULL "
                     "out of the schema."
                 )
-            if field.name not in own:
+            if field.name in own:
+                _check_type(field, own[field.name], row)
+                requested[field.name] = own[field.name]._replace(type=field.type)
+            else:
                 self._check_of_table(field.name, row)
-                places[field.name] = (ROW, field.name)
-                continue
-            places[field.name], known = own[field.name]
-            is_struct = known is not None and pa.types.is_struct(known)
-            if known is not None and not is_struct and known != field.type:
-                raise KafkaConfigError(f"Column '{field.name}' is {known}, not {field.type}.")
-            if places[field.name] == (KEY, ""):
-                _check_struct(field, "of the fields of keys")
-            elif places[field.name] == (VALUE, BEFORE):
-                _check_struct(field, "of columns of the table")
-                _check_before(field, row)
-        return places
+                requested[field.name] = Column(Origin.ROW, field.name, field.type)
+        return requested
 
     def _check_of_table(self, name: str, row: list[str] | None) -> None:
         if row is not None and name in row:
@@ -221,6 +214,18 @@ class Columns:
                 raise KafkaConfigError(
                     f"The table has a column '{name}', and so has each change: {cure}."
                 )
+
+
+def _check_type(field: pa.Field, column: Column, row: list[str] | None) -> None:
+    known = column.type
+    is_struct = known is not None and pa.types.is_struct(known)
+    if known is not None and not is_struct and known != field.type:
+        raise KafkaConfigError(f"Column '{field.name}' is {known}, not {field.type}.")
+    if column.origin is Origin.KEY:
+        _check_struct(field, "of the fields of keys")
+    elif column[:2] == (Origin.EVENT, BEFORE):
+        _check_struct(field, "of columns of the table")
+        _check_before(field, row)
 
 
 def _check_struct(field: pa.Field, content: str) -> None:

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from kafka_formats.connect.plan import Plan, Planner, Untold, payload_type
+from kafka_formats.connect.plan import AssumedSemantics, Plan, Planner, payload_type
 from kafka_formats.connect.semantics import ConnectType, Semantics
 from kafka_formats.debezium.events import (
     AFTER,
@@ -36,14 +36,14 @@ _DecoderFor: TypeAlias = Callable[[pa.DataType], PayloadDecoder]
 _NAMES: Final = pa.list_(pa.field("element", pa.string()))
 
 
-class Wanted(Protocol):
+class Requested(Protocol):
     """What a query wants of a column of payloads. It is pickled."""
 
     @property
     def type(self) -> pa.DataType:
         """The type of the decoded values."""
 
-    def payload(self, untold: Untold) -> pa.DataType:
+    def payload(self, assumed: AssumedSemantics) -> pa.DataType:
         """The type of payloads without a schema, whose documents name their fields."""
 
     def payload_in(self, planner: Planner, given: ConnectType) -> pa.DataType:
@@ -60,7 +60,7 @@ class Wanted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedEvent:
+class RequestedEvent:
     """The parts of events.
 
     Attributes:
@@ -89,16 +89,16 @@ class WantedEvent:
         fields += [] if self.source is None else [pa.field(SOURCE, self.source)]
         return pa.struct(fields)
 
-    def payload(self, untold: Untold) -> pa.StructType:
+    def payload(self, assumed: AssumedSemantics) -> pa.StructType:
         """The envelope of the wanted columns."""
         fields = [pa.field(OP, pa.string()), pa.field(TS_MS, pa.int64())]
-        before = [payload_type(each, untold) for each in (self.row, self.before) if each]
+        before = [payload_type(each, assumed) for each in (self.row, self.before) if each]
         if before:
             fields.append(pa.field(BEFORE, _united(before)))
         if self.row is not None:
-            fields.append(pa.field(AFTER, payload_type(self.row, untold)))
+            fields.append(pa.field(AFTER, payload_type(self.row, assumed)))
         if self.source is not None:
-            fields.append(pa.field(SOURCE, payload_type(self.source, untold)))
+            fields.append(pa.field(SOURCE, payload_type(self.source, assumed)))
         return pa.struct(fields)
 
     def payload_in(self, planner: Planner, given: ConnectType) -> pa.StructType:
@@ -146,14 +146,14 @@ class WantedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class WantedKey:
+class RequestedKey:
     """The fields of keys."""
 
     type: pa.StructType
 
-    def payload(self, untold: Untold) -> pa.DataType:
+    def payload(self, assumed: AssumedSemantics) -> pa.DataType:
         """The fields as documents have them."""
-        return payload_type(self.type, untold)
+        return payload_type(self.type, assumed)
 
     def payload_in(self, planner: Planner, given: ConnectType) -> pa.DataType:
         """The wanted fields."""
@@ -173,14 +173,14 @@ class SchemaDecoders:
         inner: The format's decoders, as `wanted.payload_in` of the reader's schema.
         given: The reader's schema.
         wanted: What to read.
-        untold: What schemas do not tell.
+        assumed: What schemas do not tell.
         written: The schema with an id; None: all payloads have the reader's.
     """
 
     inner: DecoderOf
     given: ConnectType
-    wanted: Wanted
-    untold: Untold
+    wanted: Requested
+    assumed: AssumedSemantics
     written: Callable[[SchemaId], ConnectType] | None
 
     def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
@@ -191,7 +191,7 @@ class SchemaDecoders:
         """
         inner = self.inner(schema_id)
         writer = None if self.written is None else self.written(schema_id)
-        planner = Planner(self.given.semantics, self.untold, writer)
+        planner = Planner(self.given.semantics, self.assumed, writer)
         return self.wanted.decoder(planner, self.given, lambda _type: inner)
 
 
@@ -204,14 +204,14 @@ class DocumentDecoders:
         schema_of: The schema of Connect that a text is.
         given: The schema of documents without one; None if it is only what is wanted.
         wanted: What to read.
-        untold: What schemas do not tell.
+        assumed: What schemas do not tell.
     """
 
     decoder_for: _DecoderFor
     schema_of: Callable[[str], ConnectType]
     given: ConnectType | None
-    wanted: Wanted
-    untold: Untold
+    wanted: Requested
+    assumed: AssumedSemantics
 
     def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
         """The decoder of the payloads of a schema.
@@ -222,9 +222,9 @@ class DocumentDecoders:
         own = None
         if isinstance(schema_id, InPayload):
             own = self.schema_of(schema_id.text.decode("utf-8"))
-        given = own or self.given or ConnectType(self.wanted.payload(self.untold), {})
+        given = own or self.given or ConnectType(self.wanted.payload(self.assumed), {})
         reader = (self.given or given).semantics
-        planner = Planner(reader, self.untold, given, is_checked=False, implies=own is None)
+        planner = Planner(reader, self.assumed, given, is_checked=False, implies=own is None)
         return self.wanted.decoder(planner, given, self.decoder_for)
 
 

@@ -13,25 +13,25 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.connect.plan import Planner, Untold, default_type
+from kafka_formats.connect.plan import AssumedSemantics, Planner, default_type
 from kafka_formats.connect.semantics import ConnectType
 from kafka_formats.debezium.columns import SOURCE_TYPE, Columns
 from kafka_formats.debezium.decoders import (
     DocumentDecoders,
+    Requested,
+    RequestedEvent,
+    RequestedKey,
     SchemaDecoders,
-    Wanted,
-    WantedEvent,
-    WantedKey,
 )
 from kafka_formats.debezium.events import (
     AFTER,
     BEFORE,
     OF_MONGODB,
-    ROW,
     SOURCE,
     TS_MS,
     UNAVAILABLE,
 )
+from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.debezium.rows import KEY, VALUE, EventRows
 from kafka_formats.errors import SchemaError, named
 from kafka_formats.json.connect_schema import connect_type, is_connect_schema
@@ -149,7 +149,7 @@ class DebeziumQuery:
         self._debezium = debezium
         self._has_headers = has_headers
         self._has_topic_ids = has_topic_ids
-        self._untold = Untold(debezium.moment, debezium.decimal_is_number)
+        self._assumed = AssumedSemantics(debezium.moment, debezium.decimal_is_number)
         self._query = QueryFormats(options, topics)
         payloads = {each.column: each for each in options.payloads}
         self._value = payloads[VALUE]
@@ -170,7 +170,7 @@ class DebeziumQuery:
             names: The names; None for all.
             types: Other types for some, or those of the columns of a table that no schema tells.
         """
-        columns = self._columns.told_by(types)
+        columns = self._columns.completed_by(types)
         if columns.row is None:
             told = columns.names
             row = [pa.field(name, each) for name, each in types.items() if name not in told]
@@ -194,12 +194,9 @@ class DebeziumQuery:
         Raises:
             KafkaError: A column does not exist or has another type, or as from `schema`.
         """
-        places = self._columns.places(wanted)
-        rooms = {
-            name: (room, inner, wanted.field(name).type) for name, (room, inner) in places.items()
-        }
-        row = {inner: each for room, inner, each in rooms.values() if room == ROW}
-        events = {inner: each for room, inner, each in rooms.values() if room == VALUE}
+        columns = self._columns.requested(wanted)
+        row = _types_from(Origin.ROW, columns)
+        events = _types_from(Origin.EVENT, columns)
         if UNAVAILABLE in events and not row:
             raise KafkaConfigError(
                 f"Column '{UNAVAILABLE}' names columns of the table: name some of them, too."
@@ -207,7 +204,7 @@ class DebeziumQuery:
         before: pa.StructType | None = events.get(BEFORE)
         for field in before or ():
             _check_one_type(field.name, row.get(field.name, field.type), field.type, "in before")
-        event = WantedEvent(
+        event = RequestedEvent(
             pa.struct([*row.items()]) if row else None,
             before,
             TS_MS in events,
@@ -215,19 +212,18 @@ class DebeziumQuery:
             self._debezium.placeholder if UNAVAILABLE in events else None,
         )
         formats = {VALUE: self._format(self._value, event)}
-        key, shared = self._wanted_key(
-            event.row, [each for room, _, each in rooms.values() if room == KEY]
-        )
+        keys = [each.type for each in columns.values() if each.origin is Origin.KEY]
+        key, shared = self._requested_key(event.row, keys)
         if key is not None and self._key is not None:
-            formats[KEY] = self._format(self._key, WantedKey(key))
+            formats[KEY] = self._format(self._key, RequestedKey(key))
         inner = {VALUE: event.type} | ({} if key is None else {KEY: key})
-        inner |= {name: each for room, name, each in rooms.values() if not room}
+        inner |= _types_from(Origin.RECORD, columns)
         if self._options.mode is Mode.PERMISSIVE:
             inner |= _ADDED
-        is_told = self._key is not None
+        key_has_other_columns = self._key is not None
         has_shared = self._key_type is not None
         keeps_others = self._debezium.keep_others
-        rows = EventRows(wanted, places, shared, has_shared, is_told, keeps_others)
+        rows = EventRows(wanted, columns, shared, has_shared, key_has_other_columns, keeps_others)
         mode = self._options.mode
         records = RecordDecoder(pa.schema(inner), formats, mode, puts_aside, rows.completed)
         return EventRecordDecoder(records, rows, self._query.nulls(VALUE))
@@ -301,7 +297,7 @@ class DebeziumQuery:
         except SchemaError as error:
             raise KafkaConfigError(f"The {payload.column}s cannot be read: {error}") from error
 
-    def _wanted_key(
+    def _requested_key(
         self, row: pa.StructType | None, keys: Sequence[pa.StructType]
     ) -> tuple[pa.StructType | None, tuple[str, ...]]:
         """The fields of keys to decode: wanted ones, and columns of the table that keys have."""
@@ -316,7 +312,7 @@ class DebeziumQuery:
             _check_one_type(name, each, wanted.setdefault(name, each), "in keys")
         return (pa.struct([*wanted.items()]) if wanted else None), tuple(columns)
 
-    def _format(self, payload: PayloadOptions, wanted: Wanted) -> ColumnFormat:
+    def _format(self, payload: PayloadOptions, wanted: Requested) -> ColumnFormat:
         if payload.format is not Format.JSON:
             return self._with_schemas(payload, wanted)
         documents = self._documents(payload, wanted)
@@ -328,12 +324,12 @@ class DebeziumQuery:
         part = _type_in(payload, known.schema).type
         return self._query.format_with(payload, known, wanted.type, lambda _: documents, part)
 
-    def _with_schemas(self, payload: PayloadOptions, wanted: Wanted) -> ColumnFormat:
+    def _with_schemas(self, payload: PayloadOptions, wanted: Requested) -> ColumnFormat:
         format_ = FORMATS[payload.format]
 
         def payload_type_in(schema: SchemaText) -> pa.DataType:
             given = _type_in(payload, schema)
-            to = wanted.payload_in(Planner(given.semantics, self._untold), given)
+            to = wanted.payload_in(Planner(given.semantics, self._assumed), given)
             format_.check_part(schema, to)
             return to
 
@@ -345,7 +341,7 @@ class DebeziumQuery:
                 format_.decoders(schema, payload_type_in(schema), schema_by_id),
                 _type_in(payload, schema),
                 wanted,
-                self._untold,
+                self._assumed,
                 None
                 if schema_by_id is None
                 else _Written(schema_by_id, format_, schema, payload_type_in(schema)),
@@ -354,17 +350,22 @@ class DebeziumQuery:
         part = payload_type_in(schema)
         return self._query.format_with(payload, known, wanted.type, decoders, part)
 
-    def _documents(self, payload: PayloadOptions, wanted: Wanted) -> DocumentDecoders:
+    def _documents(self, payload: PayloadOptions, wanted: Requested) -> DocumentDecoders:
         given = None if self._is_row(payload) else self._given(payload)
         try:
-            without_schema = wanted.payload(self._untold)
+            without_schema = wanted.payload(self._assumed)
             FORMATS[payload.format].schema_to_read(without_schema)
             if given is not None:
-                planner = Planner(given.semantics, self._untold, is_checked=False)
+                planner = Planner(given.semantics, self._assumed, is_checked=False)
                 wanted.payload_in(planner, given)
         except SchemaError as error:
             raise KafkaConfigError(f"The {payload.column}s cannot be read: {error}") from error
-        return DocumentDecoders(exact_decoder_for, connect_type, given, wanted, self._untold)
+        return DocumentDecoders(exact_decoder_for, connect_type, given, wanted, self._assumed)
+
+
+def _types_from(origin: Origin, columns: Mapping[str, Column]) -> dict[str, pa.DataType]:
+    """The types of the columns of an origin, by their names there."""
+    return {each.name: each.type for each in columns.values() if each.origin is origin}
 
 
 def _type_in(payload: PayloadOptions, schema: SchemaText) -> ConnectType:

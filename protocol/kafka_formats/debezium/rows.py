@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import fields_of, with_fields, with_type
 from kafka_formats.debezium.events import DELETE, OP, OTHERS, ROW
+from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import DecodedColumn, Fault
 from kafka_formats.payload.format import Bools, Decoded
@@ -38,19 +39,19 @@ class EventRows:
 
     Attributes:
         schema: The columns.
-        places: Where each column is from: `row`, `value` (the event), `key`, or `` for the record;
-            and its name there. The name `` is all of it.
+        columns: Where each of them comes from.
         shared: The columns of the table that keys have, too.
         has_shared: Whether keys are known to have all of them, by their schema.
-        is_told: Whether a delete without `before` needs no key: its key has other columns.
+        key_has_other_columns: Whether a delete without `before` needs no decoded key: no wanted
+            column is in it.
         keeps_others: Whether events that are about no single row are rows.
     """
 
     schema: pa.Schema
-    places: Mapping[str, tuple[str, str]]
+    columns: Mapping[str, Column]
     shared: tuple[str, ...]
     has_shared: bool
-    is_told: bool
+    key_has_other_columns: bool
     keeps_others: bool
 
     def completed(self, columns: Mapping[str, DecodedColumn]) -> Mapping[str, DecodedColumn]:
@@ -74,7 +75,7 @@ class EventRows:
             is_unknown = self._has_no_key(parts[ROW], lacks)
             # The fault of a broken key is its own.
             lacks = is_delete & ~events.is_broken & ~key.is_broken & is_unknown
-        elif self.is_told:
+        elif self.key_has_other_columns:
             return columns
         values = pa.StructArray.from_arrays(
             [*parts.values()], [*parts], mask=array_of_bools(~is_valid(events.values))
@@ -130,16 +131,18 @@ class EventRows:
 
     def _spread(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         value = fields_of(batch.column(VALUE))
-        parts: dict[str, dict[str, pa.Array]] = {
-            "": dict(zip(batch.schema.names, batch.columns, strict=True)),
-            VALUE: value,
-            ROW: fields_of(value[ROW]) if ROW in value else {},
+        parts: dict[Origin, dict[str, pa.Array]] = {
+            Origin.RECORD: dict(zip(batch.schema.names, batch.columns, strict=True)),
+            Origin.EVENT: value,
+            Origin.ROW: fields_of(value[ROW]) if ROW in value else {},
         }
         arrays = []
         for field in self.schema:
-            room, name = self.places[field.name]
-            is_key = room == KEY
-            array = with_fields(batch.column(KEY), field.type) if is_key else parts[room][name]
+            origin, name, _ = self.columns[field.name]
+            if origin is Origin.KEY:
+                array = with_fields(batch.column(KEY), field.type)
+            else:
+                array = parts[origin][name]
             arrays.append(with_type(array, field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
