@@ -175,10 +175,16 @@ class Planner:
         elif semantic.name == DECIMAL and self.assumed.decimal_is_number:
             return self._number(semantic, wanted, path)
         implied = self._implied(raw, wanted) if self.implies else None
+        if semantic is None and implied is not None:
+            self._check_same(raw, path)
         convert = self._convert(semantic or implied, raw, wanted)
         if convert is not None:
             return Plan(as_nullable(raw), convert)
-        if as_nullable(raw) != wanted and semantic is not None and semantic.name != DECIMAL:
+        if (
+            semantic is not None
+            and semantic.name != DECIMAL
+            and not _is_read_as(semantic, raw, wanted)
+        ):
             raise SchemaError(
                 f"{named(shown(path))} is {semantic.name}, {raw} in the payload, which cannot be "
                 f"read as {wanted}"
@@ -288,15 +294,30 @@ class Planner:
         Avro reads bytes as a text or as a decimal of any scale, a number as a moment of another
         unit, and a large number as the nearest double.
         """
-        written = None if self.writer is None else type_at(self.writer.type, path)
+        if self.writer is None or not self.is_checked:
+            return
+        written = type_at(self.writer.type, path)
         if written is None or pa.types.is_null(written) or _is_kept(written, raw):
             return
-        has_meaning = self._semantic(raw, path) is not None
-        if not (has_meaning and pa.types.is_temporal(written) and pa.types.is_integer(raw)):
-            raise SchemaError(
-                f"{named(shown(path))} is {written} in the schema of the payload, and {raw} in "
-                "that of the query"
-            )
+        semantic = self._semantic(raw, path)
+        is_number = pa.types.is_temporal(written) and pa.types.is_integer(raw)
+        # One of them has more digits than a decimal of Arrow.
+        is_text = semantic is not None and semantic.name == DECIMAL and TEXT in {written, raw}
+        is_digits = is_text and any(pa.types.is_decimal(each) for each in (written, raw))
+        if semantic is None or not (is_number or is_digits):
+            raise self._other_type(written, raw, path)
+
+    def _check_same(self, raw: pa.DataType, path: Path) -> None:
+        """Check that what the wanted type gives a unit to was written as the same type."""
+        written = None if self.writer is None else type_at(self.writer.type, path)
+        if written is not None and written != raw:
+            raise self._other_type(written, raw, path)
+
+    def _other_type(self, written: pa.DataType, raw: pa.DataType, path: Path) -> SchemaError:
+        return SchemaError(
+            f"{named(shown(path))} is {written} in the schema of the payload, and {raw} in that of "
+            "the query"
+        )
 
     def _check(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> None:
         self._check_unit(raw, wanted, path)
@@ -314,6 +335,12 @@ _IMPLIED: Final[Mapping[tuple[pa.DataType, pa.DataType], str]] = {
 # What they say is in their text.
 _ZONED: Final = f"{_TIME}ZonedTimestamp"
 _TEXTS: Final = frozenset({_ZONED, f"{_TIME}IsoDate", f"{_TIME}IsoTimestamp"})
+
+
+def _is_read_as(semantic: Semantic, raw: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether payloads are read without a conversion; a number that stays one may be wider."""
+    is_number = TYPES[semantic.name].default(raw, semantic) == raw
+    return as_nullable(raw) == wanted or (is_number and _is_wider(raw, wanted))
 
 
 def _known(semantic: Semantic | None) -> Semantic | None:

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeAlias
 import pyarrow as pa
 
 from kafka_formats.connect.plan import AssumedSemantics, Plan, Planner, payload_type
-from kafka_formats.connect.semantics import ConnectType, Semantics
+from kafka_formats.connect.semantics import ConnectType, Semantics, type_at
 from kafka_formats.debezium.events import (
     AFTER,
     BEFORE,
@@ -141,6 +141,8 @@ class RequestedEvent:
         if rows_before:
             fields[BEFORE] = _united(rows_before)
         if self.source is not None:
+            if SOURCE in parts and not planner.is_checked:
+                parts[SOURCE] = _with_texts(parts[SOURCE], self.source)
             fields[SOURCE], source = plan(SOURCE, self.source)
         return EventPlan(pa.struct([*fields.items()]), row, before, source)
 
@@ -162,7 +164,9 @@ class RequestedKey:
     def decoder(self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor) -> KeyDecoder:
         """The decoder of keys."""
         plan = planner.plan(given.type, self.type)
-        return KeyDecoder(decoder_for(plan.type), plan)
+        written = given.type if planner.writer is None else planner.writer.type
+        missing = [each.name for each in self.type if type_at(written, (each.name,)) is None]
+        return KeyDecoder(decoder_for(plan.type), plan, tuple(missing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +240,24 @@ def _columns_in(semantics: Semantics, part: str, row: pa.StructType) -> Semantic
         for path, each in semantics.items()
         if len(path) > 1 and path[0] == part and path[1] in names
     }
+
+
+def _with_texts(raw: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """The type of a source, with its numbers that are wanted as texts, which documents are read as.
+
+    Connectors differ: Oracle's `txId` is a text, PostgreSQL's a number.
+    """
+    if not (pa.types.is_struct(raw) and pa.types.is_struct(wanted)):
+        return raw
+    texts = {each.name for each in wanted if each.type == pa.string()}
+    return pa.struct(
+        [
+            pa.field(each.name, pa.string())
+            if each.name in texts and pa.types.is_integer(each.type)
+            else each
+            for each in raw
+        ]
+    )
 
 
 def _united(structs: Sequence[pa.StructType]) -> pa.StructType:

@@ -46,6 +46,7 @@ _NO_EVENT: Final = (
 )
 
 
+_FRAME: Final = b"\0"
 _EMPTY: Final = "it is empty, and no event; a tombstone has no payload at all"
 # The beginning of the reason of JSON's decoder.
 _IS_TEXT: Final = "it is a string, not"
@@ -99,7 +100,7 @@ class EventDecoder:
 
     def explain(self, payload: bytes) -> PayloadError:
         """The fault in a broken payload, without its frame."""
-        values, is_broken = self.inner.decode(pa.array([payload], pa.binary()), 0)
+        values, is_broken = self.inner.decode(_framed(payload), len(_FRAME))
         if is_broken[0]:
             error = self.inner.explain(payload)
             is_text = error.field in {AFTER, BEFORE} and error.reason.startswith(_IS_TEXT)
@@ -110,6 +111,11 @@ class EventDecoder:
         _, misfits = event.read(self.plan, self.placeholder)
         found = next(misfit for misfit in misfits if misfit.is_broken[0])
         return PayloadError(shown(found.path), found.reason)
+
+
+def _framed(payload: bytes) -> pa.BinaryArray:
+    """A payload after a frame: without one, Protobuf takes its message index for missing."""
+    return pa.array([_FRAME + payload], pa.binary())
 
 
 class _Event:
@@ -207,21 +213,30 @@ class KeyDecoder:
     Attributes:
         inner: Decodes payloads as the type of the plan.
         plan: What makes the wanted keys of them.
+        missing: The fields that keys of this schema do not have: null, whatever the default.
     """
 
     inner: PayloadDecoder
     plan: Plan
+    missing: tuple[str, ...] = ()
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Decode payloads after frames of one size."""
         values, is_broken = self.inner.decode(payloads, skipped_bytes)
         outcome = converted(self.plan.conversion, with_type(values, self.plan.type))
         masks = [each.is_broken & is_valid(values) for each in outcome.misfits]
-        return Decoded(outcome.values, np.logical_or.reduce([is_broken, *masks]))
+        keys = self._without_missing(outcome.values) if self.missing else outcome.values
+        return Decoded(keys, np.logical_or.reduce([is_broken, *masks]))
+
+    def _without_missing(self, keys: pa.StructArray) -> pa.StructArray:
+        parts = fields_of(keys)
+        parts |= {name: pa.nulls(len(keys), parts[name].type) for name in self.missing}
+        mask = array_of_bools(~is_valid(keys))
+        return pa.StructArray.from_arrays([*parts.values()], [*parts], mask=mask)
 
     def explain(self, payload: bytes) -> PayloadError:
         """The fault in a broken payload, without its frame."""
-        values, is_broken = self.inner.decode(pa.array([payload], pa.binary()), 0)
+        values, is_broken = self.inner.decode(_framed(payload), len(_FRAME))
         if is_broken[0]:
             return self.inner.explain(payload)
         found = converted(self.plan.conversion, with_type(values, self.plan.type)).misfits[0]

@@ -73,6 +73,9 @@ class Placeholder:
             return _mask(pc.equal(column, pa.scalar(self.value, pa.binary())))
         if pa.types.is_map(data_type):
             return self._in_map(column)
+        if pa.types.is_struct(data_type) and data_type.num_fields == 1:
+            # A wrapper of Protobuf for a value that may be null.
+            return self.is_in(column.flatten()[0])
         if pa.types.is_list(data_type) and data_type.value_type in self._items:
             return self._in_list(column)
         return np.zeros(len(column), dtype=np.bool_)

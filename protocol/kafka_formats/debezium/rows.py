@@ -94,12 +94,14 @@ class EventRows:
         return pa.StructArray.from_arrays([*own.values()], [*own], mask=is_null)
 
     def _has_no_key(self, row: pa.StructArray, lacks_before: Bools) -> Bools:
-        """Where the key of a row has no value: none at all, or without `before` not all of them."""
+        """Where nothing names the row: no value of it, or without `before` not all of its key."""
         is_unknown: Bools = ~is_valid(row)
         if self.shared and self.has_shared:
             own = fields_of(row)
             nulls = np.stack([~is_valid(own[name]) for name in self.shared])
-            is_unknown |= nulls.all(axis=0) | (lacks_before & nulls.any(axis=0))
+            is_unknown |= lacks_before & nulls.any(axis=0)
+            # The key of a row that `before` has may be null.
+            is_unknown |= np.stack([~is_valid(each) for each in own.values()]).all(axis=0)
         return is_unknown
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -137,10 +137,11 @@ def _of_types(new: FieldDescriptor, old: FieldDescriptor, path: str) -> Iterator
     elif new.enum_type is not None:
         known = {each.number: each.name for each in reversed(old.enum_type.values)}
         symbols = [each.name for each in new.enum_type.values if each.number not in known]
+        numbers = {each.name: each.number for each in old.enum_type.values}
         renamed = [
             each.name
             for each in new.enum_type.values
-            if each.number in known and each.name not in old.enum_type.values_by_name
+            if each.number in known and numbers.get(each.name) != each.number
         ]
         if symbols or renamed:
             word = "symbol" if len(symbols + renamed) == 1 else "symbols"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +28,7 @@ from tests.formats.debezium.matrix_cells import EXACT, REFUSED
 from tests.formats.debezium.matrix_pairs import altered_of, pairs_across, pairs_of
 from tests.formats.debezium.matrix_table import ROWS
 
+RECORDED = Path(__file__).with_name("recorded_events.json.gz")
 TIME = "io.debezium.time."
 CONNECT = "org.apache.kafka.connect.data."
 QUICK = {("told", "adaptive"), ("avro", "connect")}
@@ -350,13 +354,8 @@ PROTO = "syntax = 'proto3'; import 'google/protobuf/wrappers.proto'; {0}"
     ],
 )
 def test_protobuf_reads_no_column_in_the_place_of_another(written: str, expected: str) -> None:
-    def envelope(columns: str) -> str:
-        row = f"message Value {{ int64 id = 1; {columns} }}"
-        parts = "Value before = 1; Value after = 2; string op = 3; int64 ts_ms = 4;"
-        return PROTO.format(f"message Envelope {{ {row} {parts} }}")
-
     versions = [
-        {"id": number, "schema": envelope(columns), "schemaType": "PROTOBUF"}
+        {"id": number, "schema": proto_envelope(columns), "schemaType": "PROTOBUF"}
         for number, columns in enumerate((written, "double at = 2;"), start=1)
     ]
     # The message, after with id 5, and op.
@@ -385,3 +384,112 @@ def test_a_delete_whose_key_has_not_the_columns_of_keys(key: Any, before: Any) -
         read(options, [(dumped(key), dumped(event("d", before)))])
     known = read(options, [(dumped(key), dumped(event("d", {"id": 1, "part": 2})))])
     assert [(row["id"], row["op"]) for row in known] == [(1, "d")]
+
+
+def test_the_recorded_events_are_read_with_a_ddl() -> None:
+    topics = json.loads(gzip.decompress(RECORDED.read_bytes()))["topics"]
+    given: list[Record] = [
+        (None, base64.b64decode(value)) for _, value in topics["told.public.items"] if value
+    ]
+    options = {"value.format": "json", "value.schema": "id int", "key.format": "raw"}
+    found = read({**options, "mode": "PERMISSIVE"}, given, None, ["id", "op", "source", "_error"])
+    assert {row["_error"] for row in found} == {None}
+    assert all(int(row["source"]["txId"]) > 0 for row in found)
+
+
+@pytest.mark.parametrize("before", [{"id": 1, "email": None}, {"id": 1, "email": "old"}])
+def test_a_key_of_a_delete_may_be_null_where_before_has_the_row(before: Any) -> None:
+    options = {
+        "value.format": "json",
+        "value.schema": "id bigint, email string",
+        "key.schema": "email string",
+    }
+    given = [(dumped({"email": None}), dumped(event("d", before)))]
+    assert [(row["id"], row["email"]) for row in read(options, given)] == [(1, before["email"])]
+
+
+def key_of(fields: dict[str, Any]) -> dict[str, Any]:
+    listed = [{"name": name, **each} for name, each in fields.items()]
+    return {"type": "record", "name": "Key", "fields": listed}
+
+
+@pytest.mark.parametrize("before", [None, b"\2\2\x08real"])
+def test_a_key_has_no_default_of_a_column_that_it_got(before: bytes | None) -> None:
+    old = key_of({"id": {"type": "long"}})
+    new = key_of({"id": {"type": "long"}, "at": {"type": "string", "default": "filler"}})
+    subjects_of = {
+        "shop.public.items-key": [
+            {"id": number, "schema": json.dumps(each)} for number, each in enumerate((old, new), 1)
+        ],
+        "shop.public.items-value": [{"id": 3, "schema": json.dumps(avro_envelope("string"))}],
+    }
+    key = b"\0" + (1).to_bytes(4, "big") + zigzag(7)
+    # before or null, after is null, and op is d.
+    value = b"\0" + (3).to_bytes(4, "big") + (before or b"\0") + b"\0\2d"
+    with registry(subjects(**subjects_of)) as fake:
+        options = {"value.format": "avro", "schema.registry.url": fake.url}
+        if before is None:
+            with pytest.raises(MalformedRecordError, match="the delete has neither before nor"):
+                read(options, [(key, value)], None, ["at", "op", "key"])
+        else:
+            (row,) = read(options, [(key, value)], None, ["at", "op", "key"])
+            assert row == {"at": "real", "op": "d", "key": {"id": 7, "at": None}}
+
+
+def proto_envelope(columns: str) -> str:
+    row = f"message Value {{ int64 id = 1; {columns} }}"
+    parts = "Value before = 1; Value after = 2; string op = 3; int64 ts_ms = 4;"
+    return PROTO.format(f"message Envelope {{ {row} {parts} }}")
+
+
+def read_proto(
+    written: str, read_as: str, column: bytes, types: dict[str, pa.DataType] | None = None
+) -> list[dict[str, Any]]:
+    versions = [
+        {"id": number, "schema": each, "schemaType": "PROTOBUF"}
+        for number, each in enumerate((written, read_as), start=1)
+    ]
+    after = b"\x08\x05" + column
+    payload = b"\0\0\0\0\1\0\x12" + bytes([len(after)]) + after + b"\x1a\1c"
+    with registry(subjects(**{"shop.public.items-value": versions})) as fake:
+        options = {
+            "value.format": "protobuf",
+            "schema.registry.url": fake.url,
+            "key.format": "raw",
+            "debezium.time.precision.mode": "microseconds",
+        }
+        names = ["at", "op", *(["_unavailable"] if "Wrapped" in written else [])]
+        return read(options, [(None, payload)], types, names)
+
+
+def test_protobuf_tells_the_reason_of_a_value_that_does_not_convert() -> None:
+    schema = proto_envelope("string at = 2;")
+    types = {"at": pa.timestamp("us", tz="UTC")}
+    with pytest.raises(MalformedRecordError) as raised:
+        read_proto(schema, schema, b"\x12\x03not", types)
+    assert "field at: the value of io.debezium.time.ZonedTimestamp does not fit" in str(
+        raised.value
+    )
+
+
+def test_protobuf_gives_a_smaller_number_no_unit() -> None:
+    written, read_as = proto_envelope("int32 at = 2;"), proto_envelope("int64 at = 2;")
+    assert read_proto(written, read_as, b"\x10\x05") == [{"at": 5, "op": "c"}]
+    with pytest.raises(MalformedRecordError, match=r"'after\.at' is int32 in the schema of the"):
+        read_proto(written, read_as, b"\x10\x05", {"at": pa.timestamp("us")})
+
+
+def test_a_placeholder_in_a_wrapper() -> None:
+    wrapped_text = "message Wrapped { string value = 1; }"
+    schema = proto_envelope(f"{wrapped_text} Wrapped at = 2;")
+    inner = b"\x0a" + bytes([len(PLACEHOLDER)]) + PLACEHOLDER
+    found = read_proto(schema, schema, b"\x12" + bytes([len(inner)]) + inner)
+    assert found == [{"at": None, "op": "c", "_unavailable": ["at"]}]
+
+
+@pytest.mark.parametrize("symbols", ["A = 0; X = 1; B = 2;", "B = 0; A = 1;"])
+def test_protobuf_gives_no_symbol_the_number_of_another(symbols: str) -> None:
+    written = "enum Letter { A = 0; B = 1; } Letter at = 2;"
+    read_as = f"enum Letter {{ {symbols} }} Letter at = 2;"
+    with pytest.raises(MalformedRecordError, match=r"the field 'after\.at' has the new symbol"):
+        read_proto(proto_envelope(written), proto_envelope(read_as), b"\x10\x01")
