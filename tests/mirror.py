@@ -115,6 +115,7 @@ TESTED_BY: Final = {
     f"{_CLIENT}/producer/coordinated.py": "tests/protocol/client/producer/test_transactions.py",
     f"{_CLIENT}/producer/produce*.py": "tests/protocol/client/producer/test_producer.py",
     f"{_COLUMNAR}/writing/sink_columns.py": "tests/protocol/columnar/writing/test_routing.py",
+    f"{_COLUMNAR}/t*.py": "tests/test_public_paths.py",
     f"{_COLUMNAR}/writing/*.py": "tests/protocol/columnar/writing/test_encode.py",
     f"{_COLUMNAR}/*.py": "tests/protocol/columnar/reading/test_decode.py",
     "protocol/kafka_protocol/messages/*.py": "tests/protocol/messages",

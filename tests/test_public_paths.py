@@ -73,6 +73,20 @@ def test_public_path(module: str) -> None:
     assert [name for name in PUBLIC[module] if not hasattr(imported, name)] == []
 
 
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("topic", "read_topic"), ("topic", "create_topic"), ("table", "write_table")],
+)
+def test_a_deprecated_path_warns_and_has_the_same_function(module: str, name: str) -> None:
+    old = importlib.import_module(f"kafka_protocol.columnar.{module}")
+    moved = importlib.import_module(f"kafka_protocol.arrow_io.{module}")
+    with pytest.warns(DeprecationWarning, match=f"import {name} from {moved.__name__}"):
+        found = getattr(old, name)
+    assert found is getattr(moved, name)
+    with pytest.raises(AttributeError):
+        old.gone  # noqa: B018
+
+
 def test_the_api_pages_have_each_name() -> None:
     page = "".join((ROOT / "docs" / name).read_text() for name in ("api.md", "testing.md"))
     by_itself = {"main", "__version__", "DefaultSource"}  # used through a command or by Spark
