@@ -226,9 +226,9 @@ class Planner:
         with a zone: each value is checked.
         """
         reader = _known(self.reader.get(path))
-        is_default = self.writer is not None and type_at(self.writer.type, path) is None
-        written = self.reader if self.writer is None or is_default else self.writer.semantics
-        found = _known(written.get(path))
+        found = reader
+        if self.writer is not None and self._written(path) is not None:
+            found = _known(self.writer.semantics.get(path))
         is_text = raw == TEXT and reader is not None and reader.name == _ZONED
         return reader if found is None and is_text else found
 
@@ -283,10 +283,11 @@ class Planner:
             units = [None if each in _TEXTS else each for each in units]
         if units[0] != units[1]:
             here, there = (each or "without a semantic type" for each in units)
-            raise SchemaError(
-                f"{named(shown(path))} is {there} in the schema of the payload, and {here} in that "
-                "of the query"
-            )
+            raise _differs(path, there, here)
+
+    def _written(self, path: Path) -> pa.DataType | None:
+        """The type of a part in the schema that payloads were written with, if it is known."""
+        return None if self.writer is None else type_at(self.writer.type, path)
 
     def _check_written(self, raw: pa.DataType, path: Path) -> None:
         """Check that a format that reads payloads as the reader's type keeps what they say.
@@ -294,9 +295,7 @@ class Planner:
         Avro reads bytes as a text or as a decimal of any scale, a number as a moment of another
         unit, and a large number as the nearest double.
         """
-        if self.writer is None or not self.is_checked:
-            return
-        written = type_at(self.writer.type, path)
+        written = self._written(path) if self.is_checked else None
         if written is None or pa.types.is_null(written) or _is_kept(written, raw):
             return
         semantic = self._semantic(raw, path)
@@ -305,19 +304,13 @@ class Planner:
         is_text = semantic is not None and semantic.name == DECIMAL and TEXT in {written, raw}
         is_digits = is_text and any(pa.types.is_decimal(each) for each in (written, raw))
         if semantic is None or not (is_number or is_digits):
-            raise self._other_type(written, raw, path)
+            raise _differs(path, written, raw)
 
     def _check_same(self, raw: pa.DataType, path: Path) -> None:
         """Check that what the wanted type gives a unit to was written as the same type."""
-        written = None if self.writer is None else type_at(self.writer.type, path)
+        written = self._written(path)
         if written is not None and written != raw:
-            raise self._other_type(written, raw, path)
-
-    def _other_type(self, written: pa.DataType, raw: pa.DataType, path: Path) -> SchemaError:
-        return SchemaError(
-            f"{named(shown(path))} is {written} in the schema of the payload, and {raw} in that of "
-            "the query"
-        )
+            raise _differs(path, written, raw)
 
     def _check(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> None:
         self._check_unit(raw, wanted, path)
@@ -341,6 +334,13 @@ def _is_read_as(semantic: Semantic, raw: pa.DataType, wanted: pa.DataType) -> bo
     """Whether payloads are read without a conversion; a number that stays one may be wider."""
     is_number = TYPES[semantic.name].default(raw, semantic) == raw
     return as_nullable(raw) == wanted or (is_number and _is_wider(raw, wanted))
+
+
+def _differs(path: Path, written: object, read: object) -> SchemaError:
+    return SchemaError(
+        f"{named(shown(path))} is {written} in the schema of the payload, and {read} in that of "
+        "the query"
+    )
 
 
 def _known(semantic: Semantic | None) -> Semantic | None:

@@ -15,6 +15,7 @@ from kafka_formats.errors import MalformedRecordError
 from tests.change_data.matrix import ALTERED, CONVERTERS, MODES
 from tests.config_error import config_error
 from tests.fakes.registry import registry, subjects
+from tests.formats.avro.payloads import varint
 from tests.formats.debezium.events import (
     Record,
     connect_envelope,
@@ -244,31 +245,23 @@ def array_of(kind: Any) -> dict[str, Any]:
     return {"type": "array", "items": kind}
 
 
-def zigzag(number: int) -> bytes:
-    found, number = bytearray(), number << 1
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
-
-
 @pytest.mark.parametrize(
     ("writer", "reader", "value"),
     [
-        (AVRO_MICROS, AVRO_MOMENT, zigzag(1_500_000)),
-        (connect("long", f"{TIME}Timestamp"), AVRO_MOMENT, zigzag(1_500)),
-        ("long", {"type": "long", "logicalType": "timestamp-millis"}, zigzag(1_500)),
-        ({"type": "long", "logicalType": "timestamp-millis"}, "long", zigzag(1_500)),
-        ("long", "double", zigzag(2**53 + 1)),
-        ("int", "float", zigzag(16_777_217)),
+        (AVRO_MICROS, AVRO_MOMENT, varint(1_500_000)),
+        (connect("long", f"{TIME}Timestamp"), AVRO_MOMENT, varint(1_500)),
+        ("long", {"type": "long", "logicalType": "timestamp-millis"}, varint(1_500)),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "long", varint(1_500)),
+        ("long", "double", varint(2**53 + 1)),
+        ("int", "float", varint(16_777_217)),
         (
             array_of(connect("int", f"{TIME}Date")),
             array_of(AVRO_DATE),
-            zigzag(len(PLACEHOLDER)) + b"".join(map(zigzag, PLACEHOLDER)) + b"\0",
+            varint(len(PLACEHOLDER)) + b"".join(map(varint, PLACEHOLDER)) + b"\0",
         ),
         (connect("string", f"{TIME}IsoTimestamp"), AVRO_MICROS, b"\x281970-01-01T00:00:01Z"),
         (connect("string", f"{TIME}IsoDate"), connect("int", f"{TIME}Date"), b"\x142024-10-04"),
-        (["int", "long"], AVRO_MICROS, b"\2" + zigzag(1_500)),
+        (["int", "long"], AVRO_MICROS, b"\2" + varint(1_500)),
     ],
 )
 def test_avro_does_not_promote_a_column(writer: Any, reader: Any, value: bytes) -> None:
@@ -278,11 +271,11 @@ def test_avro_does_not_promote_a_column(writer: Any, reader: Any, value: bytes) 
 
 
 def test_avro_keeps_numbers_that_are_wider_and_moments_that_are_converted() -> None:
-    assert avro_read("int", "long", zigzag(5)) == [5]
+    assert avro_read("int", "long", varint(5)) == [5]
     assert avro_read("float", "double", b"\0\0\xc0\x3f") == [1.5]
     millis = connect("long", f"{TIME}Timestamp")
-    (first,) = avro_read(millis, AVRO_MICROS, zigzag(1_500))
-    (second,) = avro_read(AVRO_MOMENT, AVRO_MICROS, zigzag(1_500))
+    (first,) = avro_read(millis, AVRO_MICROS, varint(1_500))
+    (second,) = avro_read(AVRO_MOMENT, AVRO_MICROS, varint(1_500))
     assert first == second
     assert first.isoformat() == "1970-01-01T00:00:01.500000"
 
@@ -423,7 +416,7 @@ def test_a_key_has_no_default_of_a_column_that_it_got(before: bytes | None) -> N
         ],
         "shop.public.items-value": [{"id": 3, "schema": json.dumps(avro_envelope("string"))}],
     }
-    key = b"\0" + (1).to_bytes(4, "big") + zigzag(7)
+    key = b"\0" + (1).to_bytes(4, "big") + varint(7)
     # before or null, after is null, and op is d.
     value = b"\0" + (3).to_bytes(4, "big") + (before or b"\0") + b"\0\2d"
     with registry(subjects(**subjects_of)) as fake:
