@@ -8,7 +8,7 @@ import pyarrow as pa
 from google.protobuf.message_factory import GetMessageClass
 
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf.decoder import ProtobufDecoder, message_decoder
+from kafka_formats.protobuf.decoder import ProtobufPayloadDecoder, message_reader
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.types import message_type
 
@@ -45,7 +45,7 @@ class Codec:
         message = message_of(files, name)
         self._class: Any = GetMessageClass(message)
         self._type = message_type(message)
-        self._decoder = ProtobufDecoder(message_decoder(files, name, self._type), None)
+        self._decoder = ProtobufPayloadDecoder(message_reader(files, name, self._type), None)
         self._listed = [self._class(**row).SerializeToString() for row in rows]
         self.payloads = pa.array(self._listed, pa.binary())
 

@@ -230,7 +230,7 @@ GUARDS: Final = (
         "Decoding takes time in proportion to the bytes of a batch.",
         ("payload", "header"),
         ("time",),
-        "protocol/kafka_formats/payload/column_decoder.py:__call__",
+        "protocol/kafka_formats/payload/column_reader.py:__call__",
         "tests/formats/protobuf/test_decoder_hostile.py::test_long_and_wide_payloads",
     ),
     Guard(

@@ -21,12 +21,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kafka_formats.options.envelope import Envelope
 from kafka_formats.options.option import Use
-from kafka_formats.options.settings import Mode
-from kafka_formats.options.table import MODE
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.columns.catalog_table import (
     check_write_names_brokers,
@@ -35,6 +31,7 @@ from kafka_spark_source.columns.catalog_table import (
     with_kept_options,
     with_options,
 )
+from kafka_spark_source.columns.payloads import columns_of, encoder_of, stages_of
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -43,24 +40,15 @@ from kafka_spark_source.options.read import (
     parse_stream_options,
 )
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
-from kafka_spark_source.options.write import WriteOptions, parse_write_options
-from kafka_spark_source.planning.strategies import topics_of
+from kafka_spark_source.options.write import parse_write_options
 from kafka_spark_source.schema import (
-    added_columns,
-    check_projection,
     check_sink_schema,
-    is_as_it_comes,
-    source_schema,
-    text_columns,
 )
 from kafka_spark_source.worker.errors import hide_traceback
 from kafka_spark_source.worker.worker import set_session_mark
 
 if TYPE_CHECKING:
-    from kafka_formats.debezium.query import DebeziumQuery
-    from kafka_formats.query.read import QueryFormats
-    from kafka_formats.query.record_decoder import Decoder
-    from kafka_formats.query.record_encoder import RecordEncoder
+    from kafka_formats.stage import Stage
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
 
@@ -129,26 +117,7 @@ class KafkaDataSource(DataSource):
 
         The types of decoded keys and values come from the schemas that a registry has now.
         """
-        options = self._check_read()
-        changes = _debezium_query(options)
-        if changes is not None:
-            from kafka_spark_source.columns.arrow_types import to_spark_schema  # noqa: PLC0415
-
-            columns = to_spark_schema(changes.schema())
-            return with_options(columns, self._created) if self._created else columns
-        _check_mode(options, StructType())
-        types = added_columns(options.formats, options.envelope, options.mode)
-        formats = _query_formats(options)
-        if formats is not None:
-            from kafka_spark_source.columns.arrow_types import to_spark  # noqa: PLC0415
-
-            decoded = {name: to_spark(each) for name, each in formats.columns().items()}
-            types = decoded | types
-        columns = source_schema(
-            include_headers=options.include_headers,
-            include_topic_id=options.include_topic_id,
-            formats=types,
-        )
+        columns = columns_of(self._check_read())
         return with_options(columns, self._created) if self._created else columns
 
     @hide_traceback()
@@ -160,9 +129,9 @@ class KafkaDataSource(DataSource):
         )
 
         options, config = self._batch_options(schema)
-        decoder = _decoder(options, schema)
+        stages = _stages(options, config, schema)
         if not options.push_down_predicate:
-            return KafkaBatchReader(options, config, schema, decoder)
+            return KafkaBatchReader(options, config, schema, stages)
         if options.envelope.debezium.prefix:
             # A table may have a column `offset`, which a filter then means.
             raise KafkaConfigError(
@@ -172,7 +141,7 @@ class KafkaDataSource(DataSource):
             raise KafkaConfigError(
                 "Option 'pushDownPredicate' needs PySpark 4.1 or newer: remove it."
             )
-        return FilteringBatchReader(options, config, schema, decoder)
+        return FilteringBatchReader(options, config, schema, stages)
 
     @hide_traceback()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
@@ -193,11 +162,11 @@ class KafkaDataSource(DataSource):
             given = with_kept_options(self.options, schema, Use.STREAM_READ)
             options = parse_stream_options(given)
             config = ClientConfig.from_options(options.kafka)
-            decoder = _decoder(options, schema)
+            stages = _stages(options, config, schema)
         except KafkaError as error:
             return _RefusedStreamReader(error)
         _warn_of_argument(options.argument, "load()", Table.SUBSCRIBE.name)
-        return _stream_reader_class()(options, config, schema, decoder)
+        return _stream_reader_class()(options, config, schema, stages)
 
     @hide_traceback()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
@@ -220,7 +189,7 @@ class KafkaDataSource(DataSource):
         encoded = [] if options.formats is None else options.formats.encoded_columns
         columns = check_sink_schema(schema, options.topic, encoded, options.argument)
         config = ClientConfig.from_options(options.kafka)
-        encoder = _encoder(options, columns, schema)
+        encoder = encoder_of(options, columns, schema)
         if plans_tasks:
             from kafka_spark_source.writing.driver_check import check_write  # noqa: PLC0415
 
@@ -270,96 +239,18 @@ def _warn_of_argument(argument: str | None, call: str, option: str) -> None:
         )
 
 
-def _query_formats(options: ReadOptions) -> QueryFormats | None:
-    """The formats of a read's keys and values; None if they stay bytes."""
-    if options.formats is None:
-        return None
-    from kafka_formats.query.read import QueryFormats  # noqa: PLC0415
-
-    return QueryFormats(options.formats, topics_of(options.strategy))
-
-
-def _debezium_query(options: ReadOptions) -> DebeziumQuery | None:
-    """The changes of a read; None if records are what they are."""
-    if options.envelope.kind is not Envelope.DEBEZIUM or options.formats is None:
-        return None
-    from kafka_formats.debezium.query import DebeziumQuery  # noqa: PLC0415
-
-    return DebeziumQuery(
-        options.formats,
-        options.envelope.debezium,
-        topics_of(options.strategy),
-        has_headers=options.include_headers,
-        has_topic_ids=options.include_topic_id,
-    )
-
-
-def _decoder(options: ReadOptions, schema: StructType) -> Decoder | None:
-    """Check a projection, and return how to decode keys and values to it; None if they stay bytes.
+def _stages(options: ReadOptions, config: ClientConfig, schema: StructType) -> tuple[Stage, ...]:
+    """What makes rows of the records of a read.
 
     Raises:
-        KafkaError: The projection does not fit, or a schema cannot be found.
+        KafkaError: As from `stages_of`.
     """
-    changes = _debezium_query(options)
-    if changes is not None:
-        from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
+    put_aside = None
+    if options.dead_letter_topic is not None:
+        from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
 
-        puts_aside = options.dead_letter_topic is not None
-        return changes.decoder(to_arrow_schema(schema), puts_aside=puts_aside)
-    check_projection(
-        schema,
-        include_headers=options.include_headers,
-        formats=options.formats,
-        envelope=options.envelope,
-        mode=options.mode,
-    )
-    _check_mode(options, schema)
-    formats = _query_formats(options)
-    if formats is None and is_as_it_comes(schema):
-        return None
-    from kafka_formats.query.read import record_decoder, upsert_decoder  # noqa: PLC0415
-    from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
-
-    decoder = record_decoder(
-        to_arrow_schema(schema),
-        formats,
-        checked_text=[] if options.mode is None else text_columns(schema, options.formats),
-        mode=options.mode or Mode.FAILFAST,
-        puts_aside=options.dead_letter_topic is not None,
-    )
-    return upsert_decoder(decoder, formats) if options.envelope.is_upsert else decoder
-
-
-def _check_mode(options: ReadOptions, schema: StructType) -> None:
-    """Refuse a mode, or a topic for dead letters, where no payload can be broken."""
-    if options.mode is None or options.formats or text_columns(schema, options.formats):
-        return
-    row = MODE if options.dead_letter_topic is None else Table.DEAD_LETTER_TOPIC
-    raise KafkaConfigError(
-        f"Option '{row.name}' needs a column that is decoded: set value.format or key.format, name "
-        "the column as string in .schema(...), or remove it."
-    )
-
-
-def _encoder(
-    options: WriteOptions, columns: SinkColumns, schema: StructType
-) -> RecordEncoder | None:
-    """How to encode keys and values; None if they are bytes or text.
-
-    Raises:
-        KafkaError: A schema cannot be found, or does not fit its column.
-    """
-    if options.formats is None:
-        return None
-    from kafka_formats.query.write import WrittenColumn, encoder_for  # noqa: PLC0415
-    from kafka_spark_source.columns.arrow_types import to_arrow  # noqa: PLC0415
-
-    written = {
-        name: WrittenColumn(index, to_arrow(schema.fields[index].dataType))
-        for name, index in (("key", columns.key), ("value", columns.value))
-        if index is not None
-    }
-    return encoder_for(options.formats, options.topic, written)
+        put_aside = DeadLetters(options.dead_letter_topic, config).write
+    return stages_of(options, schema, put_aside)
 
 
 def _stream_reader_class() -> type[KafkaStreamReader]:

@@ -91,7 +91,7 @@ TESTED_BY: Final = {
     f"{_FORMATS}/debezium/*.py": "tests/formats/debezium/test_query.py",
     f"{_FORMATS}/payload/column_encoder.py": "tests/formats/query/test_record_encoder.py",
     f"{_FORMATS}/payload/type_changes.py": "tests/formats/query/test_evolution.py",
-    f"{_FORMATS}/payload/schema_text.py": "tests/formats/payload/test_column_decoder.py",
+    f"{_FORMATS}/payload/schema_text.py": "tests/formats/payload/test_column_reader.py",
     f"{_FORMATS}/protobuf/decode_parsed.py": "tests/formats/protobuf/test_decode.py",
     f"{_FORMATS}/protobuf/encode.py": "tests/formats/protobuf/test_encoder.py",
     f"{_FORMATS}/protobuf/losses.py": "tests/formats/query/test_evolution_values.py",

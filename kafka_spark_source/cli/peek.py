@@ -19,7 +19,7 @@ from kafka_spark_source.cli.terminal import console
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.tools.positions.positions import parse_position, partitions_of
 from kafka_spark_source.tools.records.decoding import decode_for
-from kafka_spark_source.tools.records.peek import Decode, Record, newest, ranges_from, records_in
+from kafka_spark_source.tools.records.peek import Record, TextsOf, newest, ranges_from, records_in
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster
@@ -65,7 +65,7 @@ def _records(  # noqa: PLR0913, PLR0917 - a read and its arguments
     arguments: argparse.Namespace,
     topics: ReadTopics,
     ranges: Sequence[OffsetRange],
-    decode: Decode,
+    decode: TextsOf,
     deadline: Deadline,
 ) -> Iterator[Record]:
     conditions = _conditions(arguments)
@@ -123,7 +123,7 @@ def _new_records(
     cluster: Cluster,
     topics: ReadTopics,
     read: dict[TopicPartition, int],
-    decode: Decode,
+    decode: TextsOf,
     timeout_ms: float,
 ) -> Iterator[Record]:
     """Records that are written from now on, without an end."""

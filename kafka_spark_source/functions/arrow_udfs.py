@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from kafka_formats.options.settings import Format
-from kafka_formats.payload.column_decoder import ColumnDecoder
 from kafka_formats.payload.column_encoder import encode_column
+from kafka_formats.payload.column_reader import ColumnReader
 from kafka_formats.payload.schema_text import descriptor_set_text
 from kafka_formats.query.read import QueryFormats
 from kafka_formats.query.write import WrittenColumn, encoder_for
@@ -164,7 +164,7 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
     formats = QueryFormats(options, topics=())
     to = formats.columns()[COLUMN]
     wanted = pa.schema([pa.field(COLUMN, to)])
-    decode = ColumnDecoder(formats.decoder(wanted).formats[COLUMN], options.mode)
+    decode = ColumnReader(formats.column_formats(wanted)[COLUMN], options.mode)
 
     def decoded(payloads: pa.Array) -> pa.Array:
         with hide_traceback():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kafka_formats.stage import Stage
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
-    from kafka_formats.query.record_decoder import Decoder
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 class KafkaBatchReader(DataSourceReader):
     """Reads a batch; `schema` has the columns to read, in order.
 
-    `decoder` is for keys and values; None to leave them as they are.
+    `stages` make rows of the records; none if they are rows.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class KafkaBatchReader(DataSourceReader):
         options: BatchReadOptions,
         config: ClientConfig,
         schema: StructType,
-        decoder: Decoder | None = None,
+        stages: tuple[Stage, ...] = (),
     ) -> None:
         self._options = options
         self._config = config
         self._predicates = EVERYTHING
-        self._reader = range_reader_of(options, config, schema, decoder)
+        self._reader = range_reader_of(options, schema, stages)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -27,7 +27,7 @@ from kafka_protocol.options.partitioners import DEFAULT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.query.record_decoder import BrokenRecord
+    from kafka_formats.query.decoder import BrokenRecord
 
 _log = logging.getLogger(__name__)
 

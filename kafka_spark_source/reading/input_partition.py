@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
+from kafka_formats.stage import Stage
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
 from kafka_spark_source.options.read import ReadOptions
@@ -21,8 +22,6 @@ from kafka_spark_source.worker.worker import exclude_modules_from_gc, keep_freed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.query.record_decoder import Decoder
-
 
 class KafkaInputPartition(InputPartition):
     """The ranges of one task, at least one."""
@@ -31,22 +30,11 @@ class KafkaInputPartition(InputPartition):
 
 
 def range_reader_of(
-    options: ReadOptions, config: ClientConfig, schema: StructType, decoder: Decoder | None
+    options: ReadOptions, schema: StructType, stages: tuple[Stage, ...]
 ) -> RangeReader:
     """The range reader that all tasks of a read share."""
-    dead_letters = None
-    if options.dead_letter_topic is not None:
-        from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
-
-        dead_letters = DeadLetters(options.dead_letter_topic, config)
-    return RangeReader(
-        tuple(schema.names),
-        options.fail_on_data_loss,
-        options.poll_timeout_ms,
-        decoder,
-        options.envelope,
-        dead_letters,
-    )
+    names = tuple(schema.names)
+    return RangeReader(names, options.fail_on_data_loss, options.poll_timeout_ms, stages)
 
 
 def read_partition(

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_formats.options.envelope import EnvelopeOptions
+from kafka_formats.stage import Stage, through
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.errors import (
     LogTruncatedError,
@@ -34,14 +34,9 @@ from kafka_protocol.topic_partition import LogBounds, OffsetRange
 from kafka_spark_source.planning.coalescing import Task
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.data_loss import forward_range, range_after_loss
-from kafka_spark_source.worker.worker import spill_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from kafka_formats.query.record_decoder import Decoder
-    from kafka_formats.upsert.upsert import Upsert
-    from kafka_spark_source.reading.dead_letters import DeadLetters
 
 _log = logging.getLogger(__name__)
 
@@ -76,18 +71,13 @@ class RangeReader:
         columns: The columns, in order.
         fail_on_data_loss: Whether lost records are an error or a warning.
         poll_timeout_ms: The longest wait for the next records, in ms.
-        decoder: Decodes keys and values; None to leave them as they are.
-        envelope: Which of the records are rows. With `upsert` a task reads all of a partition's
-            range.
-        dead_letters: Takes the records that cannot be decoded; None to do as the mode says.
+        stages: What makes rows of the records; none if they are rows.
     """
 
     columns: tuple[str, ...]
     fail_on_data_loss: bool
     poll_timeout_ms: int
-    decoder: Decoder | None = None
-    envelope: EnvelopeOptions = EnvelopeOptions()
-    dead_letters: DeadLetters | None = None
+    stages: tuple[Stage, ...] = ()
 
     def read(self, cluster: Cluster, planned: Sequence[PlannedRange]) -> Iterator[pa.RecordBatch]:
         """Read the ranges of a task one after the other, as Arrow batches of about 4 MB.
@@ -99,33 +89,14 @@ class RangeReader:
             DataLossError: Records of a range are lost, and `fail_on_data_loss` is set.
             KafkaError: Names topic, partition, offset and broker.
         """
-        columns = self.columns if self.decoder is None else self.decoder.source_columns
-        upsert = self._upsert(columns)
-        fetched_columns = columns if upsert is None else upsert.source_columns
-        batches = self._records(cluster, planned, fetched_columns)
-        if upsert is not None:
-            batches = upsert.rows(batches)
-        if self.decoder is None:
-            return batches
-        letters = self.dead_letters
-        return self.decoder.decode(batches, None if letters is None else letters.write)
+        # Only tasks need Arrow.
+        from kafka_spark_source.reading.topic_id_column import TopicIdColumn  # noqa: PLC0415
 
-    def _upsert(self, columns: tuple[str, ...]) -> Upsert | None:
-        if not self.envelope.is_upsert:
-            return None
-        from kafka_formats.upsert.upsert import Upsert  # noqa: PLC0415
-
-        nulls = None if self.decoder is None else self.decoder.nulls
-        return Upsert(columns, self.envelope, spill_folder(), nulls=nulls)
-
-    def _records(
-        self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
-        from kafka_spark_source.reading.topic_id_column import fetched_columns, with_topic_ids_of  # noqa: PLC0415
-
-        batches = self._fetched_records(cluster, planned, fetched_columns(columns))
         ids = {each.wanted.topic_partition.topic: each.topic_id for each in planned}
-        return with_topic_ids_of(batches, columns, ids)
+        columns = self.stages[0].source_columns if self.stages else self.columns
+        first = TopicIdColumn(columns, ids)
+        records = self._fetched_records(cluster, planned, first.source_columns)
+        return through((first, *self.stages), records)
 
     def _fetched_records(
         self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -18,27 +19,32 @@ from kafka_protocol.columnar.arrays.schema import TOPIC_ID
 _TOPIC = "topic"
 
 
-def fetched_columns(columns: Sequence[str]) -> Sequence[str]:
-    """The columns of records that these columns are made of."""
-    if TOPIC_ID.name not in columns:
-        return columns
-    return [each for each in dict.fromkeys((*columns, _TOPIC)) if each != TOPIC_ID.name]
+@dataclass(frozen=True, slots=True)
+class TopicIdColumn:
+    """Adds the column where it is wanted; the first stage of a read.
 
-
-def with_topic_ids_of(
-    batches: Iterator[pa.RecordBatch], columns: Sequence[str], ids: Mapping[str, uuid.UUID | None]
-) -> Iterator[pa.RecordBatch]:
-    """The batches with these columns, in order.
-
-    Args:
-        batches: Records with `fetched_columns(columns)`.
-        columns: The wanted columns.
+    Attributes:
+        columns: The wanted columns, in order.
         ids: Topic -> its id; None below Kafka 2.8.
     """
-    if TOPIC_ID.name not in columns:
-        return batches
-    texts = {topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}
-    return (_with_column(batch, columns, texts) for batch in batches)
+
+    columns: tuple[str, ...]
+    ids: Mapping[str, uuid.UUID | None]
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns of records that the wanted columns are made of."""
+        if TOPIC_ID.name not in self.columns:
+            return self.columns
+        listed = dict.fromkeys((*self.columns, _TOPIC))
+        return tuple(each for each in listed if each != TOPIC_ID.name)
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The records with the wanted columns."""
+        if TOPIC_ID.name not in self.columns:
+            return iter(batches)
+        texts = {topic: None if id_ is None else _text(id_) for topic, id_ in self.ids.items()}
+        return (_with_column(batch, self.columns, texts) for batch in batches)
 
 
 def _with_column(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kafka_formats.stage import Stage
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.offsets_json import offsets_from_log, offsets_to_log
@@ -31,7 +32,6 @@ from kafka_spark_source.worker.worker import acknowledge_at_once
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.query.record_decoder import Decoder
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ NOT_LOGGED_MARK: Final[dict[str, dict[str, int]]] = {"": {}}
 class KafkaStreamReader(DataSourceStreamReader):
     """Reads a stream; `schema` has the columns to read, in order.
 
-    `decoder` is for keys and values; None to leave them as they are.
+    `stages` make rows of the records; none if they are rows.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class KafkaStreamReader(DataSourceStreamReader):
         options: StreamReadOptions,
         config: ClientConfig,
         schema: StructType,
-        decoder: Decoder | None = None,
+        stages: tuple[Stage, ...] = (),
     ) -> None:
         self.options = options
         self._config = config
-        self._reader = range_reader_of(options, config, schema, decoder)
+        self._reader = range_reader_of(options, schema, stages)
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:

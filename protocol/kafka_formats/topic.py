@@ -19,12 +19,12 @@ import pyarrow as pa
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.debezium.query import DebeziumQuery
 from kafka_formats.options.alone import AloneOptions, parse_alone
-from kafka_formats.options.envelope import ENVELOPE, OP_COLUMN, Envelope, EnvelopeOptions
+from kafka_formats.options.envelope import ENVELOPE, OP_COLUMN, Envelope
 from kafka_formats.options.settings import RAW_COLUMNS, Mode
 from kafka_formats.options.table import KEY, MODE, VALUE
 from kafka_formats.payload.raw_columns import RAW_TYPES
-from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
-from kafka_formats.query.record_decoder import Decoder
+from kafka_formats.query.read import QueryFormats, decoder_of
+from kafka_formats.stage import Stage, through
 from kafka_formats.upsert.upsert import Upsert
 from kafka_protocol.arrow_io import topic as raw
 from kafka_protocol.client.config.option import check_texts
@@ -123,51 +123,48 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
     if follow and options.envelope.is_upsert:
         raise KafkaConfigError("envelope=upsert needs an end: leave out follow.")
     topics = [topic] if isinstance(topic, str) else [*topic]
-    decoder = _decoder(options, topics, columns, types or {})
-    upsert = _upsert(options.envelope, decoder)
+    wanted, stages = _stages(options, topics, columns, types or {})
     records = raw.read_topic(
         topic,
         kafka,
         start=start,
         end=end,
         partitions=partitions,
-        columns=decoder.source_columns if upsert is None else upsert.source_columns,
+        columns=stages[0].source_columns,
         progress=progress,
         group_id=group_id,
         follow=follow,
     )
-    rows = decoder.decode(records if upsert is None else upsert.rows(records))
+    rows = through(stages, records)
     if isinstance(records, raw.TopicReader):
-        return records.with_rows(decoder.schema, rows, is_whole=upsert is not None)
-    return pa.RecordBatchReader.from_batches(decoder.schema, rows)
+        return records.with_rows(wanted, rows, is_whole=options.envelope.is_upsert)
+    return pa.RecordBatchReader.from_batches(wanted, rows)
 
 
-def _upsert(envelope: EnvelopeOptions, decoder: Decoder) -> Upsert | None:
-    if not envelope.is_upsert:
-        return None
-    return Upsert(decoder.source_columns, envelope, nulls=decoder.nulls)
-
-
-def _decoder(
+def _stages(
     read: AloneOptions,
     topics: Sequence[str],
     columns: Sequence[str] | None,
     types: Mapping[str, pa.DataType],
-) -> Decoder:
-    """The decoder of the columns of the result."""
+) -> tuple[pa.Schema, tuple[Stage, ...]]:
+    """The columns of the result, and the stages that make them."""
     if read.envelope.kind is Envelope.DEBEZIUM:
         changes = DebeziumQuery(read.formats, read.envelope.debezium, topics, has_headers=True)
-        return changes.decoder(changes.wanted(columns, types))
+        wanted = changes.wanted(columns, types)
+        return wanted, changes.stages(wanted)
     query = QueryFormats(read.formats, topics)
     _check_types(read, types)
-    decoder = record_decoder(
-        _wanted(read, query, columns, types),
+    wanted = _wanted(read, query, columns, types)
+    decoder = decoder_of(
+        wanted,
         query,
         checked_text=[] if read.mode is None else _text_columns(read, types),
         mode=read.formats.mode,
-        puts_aside=False,
     )
-    return upsert_decoder(decoder, query) if read.envelope.is_upsert else decoder
+    if not read.envelope.is_upsert:
+        return wanted, (decoder,)
+    upsert = Upsert(decoder.source_columns, read.envelope, nulls=query.nulls("value"))
+    return wanted, (upsert, decoder)
 
 
 def _text_columns(read: AloneOptions, types: Mapping[str, pa.DataType]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Decoded columns own their memory: no thread needs Python to drop them (docs/upstream)."""
+"""Values columns own their memory: no thread needs Python to drop them (docs/upstream)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.decoder import AvroDecoderFactory
 from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.json.ddl import parse_ddl
@@ -57,7 +57,7 @@ def avro() -> tuple[PayloadDecoder, bytes]:
     values = {name: value for name, (_, value) in FIELDS.items()}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), values)
     text = SchemaText(json.dumps(schema))
-    return AvroDecoders(text, arrow_type(parsed(text)), None)(None), out.getvalue()
+    return AvroDecoderFactory(text, arrow_type(parsed(text)), None).for_schema(None), out.getvalue()
 
 
 def protobuf() -> tuple[PayloadDecoder, bytes]:
@@ -69,7 +69,7 @@ def protobuf() -> tuple[PayloadDecoder, bytes]:
         getattr(message, f"map_{kind}")["a"] = value
         for name in ("plain", "optional"):
             setattr(message, f"{name}_{kind}", value)
-    return PROTOBUF.decoders(ALL, TYPE, None)(None), message.SerializeToString()
+    return PROTOBUF.decoder_factory(ALL, TYPE, None).for_schema(None), message.SerializeToString()
 
 
 def json_documents() -> tuple[PayloadDecoder, bytes]:

@@ -36,7 +36,7 @@ from kafka_protocol.versions.connection import Connection
 from kafka_protocol.wire.codec import read_message
 from kafka_protocol.wire.schema import Message, Request, Response
 from tests.formats.avro.checks import check, plan_of
-from tests.formats.debezium.events import decoder_with, rows_of
+from tests.formats.debezium.events import rows_of, stages_with
 from tests.formats.protobuf.test_decoder import check_values, decode
 from tests.protocol.catalogue import EVERY_VERSION
 
@@ -212,7 +212,7 @@ def frames(data: bytes) -> None:
         assert _framed(framing, [payload]).get(0) == together.get(row)
 
 
-CHANGES = decoder_with(
+CHANGES = stages_with(
     {
         "value.format": "json",
         "value.schema": "id bigint, name string, price decimal(6, 2), day date, at timestamp",

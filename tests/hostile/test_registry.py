@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SchemaEvolution
-from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.read import QueryFormats, decoder_of
 from kafka_formats.registry.cache import cache_of
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.errors import KafkaError
@@ -132,10 +132,11 @@ def read(
     url = f"http://{registry.address.host}:{registry.address.port}"
     given = {"url": url, "max.retries": "0", "request.timeout.ms": TIMEOUT_MS}
     query = QueryFormats(FormatOptions((payload,), Mode.PERMISSIVE, given), ["orders"])
-    decoder = query.decoder(pa.schema(list(query.columns().items())))
+    wanted = pa.schema(list(query.columns().items()))
+    decoder = decoder_of(wanted, query, checked_text=[], mode=Mode.PERMISSIVE)
     decoder = pickle.loads(pickle.dumps(decoder))
     cache_of.cache_clear()  # an executor has its own
-    for batch in decoder.decode([records(payloads, decoder)]):
+    for batch in decoder.rows([records(payloads, decoder)]):
         batch.validate(full=True)
 
 

@@ -14,17 +14,17 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.decoder import AvroDecoderFactory
 from kafka_formats.avro.encoder import AvroEncoder
-from kafka_formats.json.decoder import JsonDecoders
+from kafka_formats.json.decoder import JsonDecoderFactory
 from kafka_formats.json.encode import encode
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.column_encoder import ColumnEncoder, encode_column
 from kafka_formats.payload.columns import ColumnFormat
-from kafka_formats.payload.format import DecoderOf
+from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf.decoder import decoders_of
-from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.protobuf.decoder import factory_for
+from kafka_formats.query.decoder import Decoder
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from kafka_protocol.columnar.reading.decode import decode_batches
@@ -112,29 +112,29 @@ def written() -> None:
             route(table, Destination(columns, topic, lambda _topic: 4, task), 0)
 
 
-def rows_of(payloads: pa.Array, decoders: DecoderOf) -> pa.RecordBatch:
+def rows_of(payloads: pa.Array, decoders: DecoderFactory) -> pa.RecordBatch:
     formats = {"value": ColumnFormat(Framing.NONE, TYPE, decoders)}
     schema = pa.schema({"value": TYPE, "offset": pa.int64()})
-    decoder = RecordDecoder(schema, formats, Mode.PERMISSIVE)
-    (batch,) = decoder.decode(iter([read(payloads)]), None)
+    decoder = Decoder(schema, formats, Mode.PERMISSIVE)
+    (batch,) = decoder.rows([read(payloads)])
     return batch
 
 
 def avro() -> None:
     payload = b"\x02\x02\x06ann\x01\x02\x04\x02\x04\x00"
     payloads = array_of_bytes([some(number, payload) for number in range(ROWS)])
-    values = rows_of(payloads, AvroDecoders(TEXT, TYPE, None)).column("value")
+    values = rows_of(payloads, AvroDecoderFactory(TEXT, TYPE, None)).column("value")
     written_again = encode_column(values, ColumnEncoder(b"", AvroEncoder(TEXT)), "value")
     assert written_again.drop_null().to_pylist() == [payload] * (ROWS - 34)
 
 
 def json_text() -> None:
     document = b'{"id": 1, "who": "ann", "paid": true, "color": "BLUE", "items": [1, 2]}'
-    encode(rows_of(array_of_bytes([document] * ROWS), JsonDecoders(TYPE)).column("value"))
+    encode(rows_of(array_of_bytes([document] * ROWS), JsonDecoderFactory(TYPE)).column("value"))
 
 
 def protobuf() -> None:
-    decoders = decoders_of(SchemaText(PROTO), TYPE, None)
+    decoders = factory_for(SchemaText(PROTO), TYPE, None)
     payload = b"\x08\x01\x12\x03ann\x18\x01\x20\x01\x2a\x02\x01\x02"
     assert rows_of(array_of_bytes([payload] * ROWS), decoders).column("value").null_count == 0
 

@@ -6,9 +6,10 @@ import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
+from unittest import mock
 
 from kafka_formats.upsert import upsert
 from kafka_formats.upsert.newest import Limits
@@ -43,7 +44,11 @@ def simulated(scenario: Scenario) -> Iterator[World]:
     exclude_modules_from_gc()
     keep_freed_memory()
     world = World(scenario)
-    memory = _little_memory() if scenario.spills else nullcontext()
+    memory = (
+        mock.patch.object(upsert, "Upsert", UpsertWithLittleMemory)
+        if scenario.spills
+        else nullcontext()
+    )
     with _without_gc(), clock.use(world.source), use_opener(world.network.open), memory:
         with _keeping_warnings(world), _noting_steps(world.outcome.out_of_step):
             try:
@@ -64,16 +69,11 @@ def _without_gc() -> Iterator[None]:
         gc.enable()
 
 
-@contextmanager
-def _little_memory() -> Iterator[None]:
+@dataclass(frozen=True, slots=True)
+class UpsertWithLittleMemory(upsert.Upsert):
     """The newest records of keys go into temporary files."""
-    kept = upsert.Upsert
-    limits = Limits(buffer=4_096, piece=1_024, bucket_bits=2)
-    upsert.Upsert = partial(kept, limits=limits)  # type: ignore[assignment, misc]
-    try:
-        yield
-    finally:
-        upsert.Upsert = kept  # type: ignore[misc]
+
+    limits: Limits = Limits(buffer=4_096, piece=1_024, bucket_bits=2)
 
 
 @contextmanager

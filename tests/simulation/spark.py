@@ -163,7 +163,7 @@ class Driver:
             return reader
         options = parse_stream_options(named)
         config = ClientConfig.from_options(options.kafka)
-        return KafkaStreamReader40(options, config, self._schema, vars(reader)["_reader"].decoder)
+        return KafkaStreamReader40(options, config, self._schema, vars(reader)["_reader"].stages)
 
     def _begin(self) -> None:
         if self._is_told:

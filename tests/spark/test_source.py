@@ -135,12 +135,13 @@ def test_the_type_of_a_decoded_column_is_that_of_its_schema() -> None:
 def test_a_reader_decodes_what_its_schema_wants() -> None:
     source = KafkaDataSource(READ | AVRO)
     for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
-        decoder = pickle.loads(pickle.dumps(reader))._reader.decoder
+        (decoder,) = pickle.loads(pickle.dumps(reader))._reader.stages
         assert decoder.schema.field("value").type == pa.struct(
             [pa.field("id", pa.int64(), nullable=False)]
         )
     offsets = source.reader(StructType().add("offset", "long"))
-    assert "value" not in vars(offsets)["_reader"].decoder.source_columns
+    (decoder,) = vars(offsets)["_reader"].stages
+    assert "value" not in decoder.source_columns
 
 
 def test_a_schema_that_does_not_fit_is_refused() -> None:

@@ -41,10 +41,8 @@ def test_a_reader_makes_rows_of_what_its_schema_wants() -> None:
     wanted = StructType().add("offset", "long").add("name", "string").add("op", "string")
     reader = pickle.loads(pickle.dumps(KafkaDataSource(READ).reader(wanted)))
     assert isinstance(reader, KafkaBatchReader)
-    decoder = reader._reader.decoder
-    assert decoder is not None
     given = [(dumped({"id": 1}), dumped(event("c", after={"id": 1, "name": "x"})))]
-    assert rows_of(decoder, given) == [{"offset": 0, "name": "x", "op": "c"}]
+    assert rows_of(reader._reader.stages, given) == [{"offset": 0, "name": "x", "op": "c"}]
 
 
 def test_the_row_before_a_change_is_a_column_by_an_option_or_by_its_name() -> None:
@@ -56,16 +54,16 @@ def test_the_row_before_a_change_is_a_column_by_an_option_or_by_its_name() -> No
     wanted = StructType().add("id", "long").add("before", StructType().add("name", "string"))
     for options in (READ, READ | {"debezium.before": "true"}):
         for reader in (KafkaDataSource(options).reader, KafkaDataSource(options).streamReader):
-            decoder = vars(reader(wanted))["_reader"].decoder
+            stages = vars(reader(wanted))["_reader"].stages
             given = [(dumped({"id": 1}), dumped(event("u", {"name": "x"}, {"id": 2})))]
-            assert rows_of(decoder, given) == [{"id": 2, "before": {"name": "x"}}]
+            assert rows_of(stages, given) == [{"id": 2, "before": {"name": "x"}}]
 
 
 def test_a_stream_reads_the_same() -> None:
     source = KafkaDataSource(READ | {"includeTopicId": "false"})
     reader = source.streamReader(source.schema())
-    decoder = vars(reader)["_reader"].decoder
-    (row,) = rows_of(decoder, [(dumped({"id": 7}), dumped(event("d")))])
+    stages = vars(reader)["_reader"].stages
+    (row,) = rows_of(stages, [(dumped({"id": 7}), dumped(event("d")))])
     assert (row["id"], row["op"], row["ts_ms"], row["key"]) == (7, "d", TS_MS, {"id": 7})
 
 

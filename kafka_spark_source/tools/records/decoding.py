@@ -19,16 +19,16 @@ from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import ERROR_COLUMN, Format, Framing, Mode, SchemaEvolution
 from kafka_spark_source.tools.records.json_text import fault_in, in_one_line
-from kafka_spark_source.tools.records.peek import Decode, Decoded, as_they_came
+from kafka_spark_source.tools.records.peek import PayloadTexts, TextsOf, as_they_came
 
 if TYPE_CHECKING:
-    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.decoder import Decoder
 
 # The option that every registry of Confluent's needs.
 _URL: Final = "url"
 
 
-def decode_for(topic: str, options: Mapping[str, str]) -> Decode:
+def decode_for(topic: str, options: Mapping[str, str]) -> TextsOf:
     """How to decode the records of a topic by the options of formats of a job.
 
     Raises:
@@ -46,8 +46,8 @@ def decode_for(topic: str, options: Mapping[str, str]) -> Decode:
     )
     decoder = None
     if typed:
-        decoder = _record_decoder(topic, FormatOptions(typed, Mode.PERMISSIVE, formats.registry))
-    return _Decoding(frozenset(formats.decoded_columns), documents, decoder)
+        decoder = _decoder(topic, FormatOptions(typed, Mode.PERMISSIVE, formats.registry))
+    return _ByFormats(frozenset(formats.decoded_columns), documents, decoder)
 
 
 def has_type(payload: PayloadOptions, registry: Mapping[str, str]) -> bool:
@@ -56,16 +56,16 @@ def has_type(payload: PayloadOptions, registry: Mapping[str, str]) -> bool:
     return payload.format is not Format.JSON or payload.has_schema or is_registered
 
 
-def _record_decoder(topic: str, options: FormatOptions) -> RecordDecoder:
+def _decoder(topic: str, options: FormatOptions) -> Decoder:
     # All formats: longer to import than the rest of a command that uses none.
-    from kafka_formats.query.read import QueryFormats, record_decoder  # noqa: PLC0415
+    from kafka_formats.query.read import QueryFormats, decoder_of  # noqa: PLC0415
 
     formats = QueryFormats(options, [topic])
     wanted = pa.schema([*formats.columns().items(), (ERROR_COLUMN, pa.string())])
-    return record_decoder(wanted, formats, checked_text=[], mode=Mode.PERMISSIVE, puts_aside=False)
+    return decoder_of(wanted, formats, checked_text=[], mode=Mode.PERMISSIVE)
 
 
-class _Decoding:
+class _ByFormats:
     """Decodes batches.
 
     Args:
@@ -75,17 +75,17 @@ class _Decoding:
     """
 
     def __init__(
-        self, formats: frozenset[str], documents: Sequence[str], decoder: RecordDecoder | None
+        self, formats: frozenset[str], documents: Sequence[str], decoder: Decoder | None
     ) -> None:
         self._formats = formats
         self._documents = documents
         self._decoder = decoder
 
-    def __call__(self, batch: pa.RecordBatch) -> Sequence[Decoded]:
+    def __call__(self, batch: pa.RecordBatch) -> Sequence[PayloadTexts]:
         found: list[dict[str, str]] = [{} for _ in range(batch.num_rows)]
         reasons: list[list[str]] = [[] for _ in range(batch.num_rows)]
         if self._decoder is not None:
-            rows = self._decoder.decode([batch.select(self._decoder.source_columns)])
+            rows = self._decoder.rows([batch.select(self._decoder.source_columns)])
             decoded = pa.Table.from_batches(rows, self._decoder.schema)
             for name in decoded.schema.names:
                 values = decoded.column(name).combine_chunks()
@@ -98,7 +98,7 @@ class _Decoding:
             for row, payload in enumerate(batch.column(name).to_pylist()):
                 _read_document(name, payload, found[row], reasons[row])
         return [
-            Decoded(self._formats, texts, "; ".join(why) or None)
+            PayloadTexts(self._formats, texts, "; ".join(why) or None)
             for texts, why in zip(found, reasons, strict=True)
         ]
 

@@ -28,7 +28,7 @@ _COLUMNS: Final = ("topic", "partition", "offset", TIMESTAMP_MS.name, "key", "va
 _GROWTH: Final = 4
 
 
-class Decoded(NamedTuple):
+class PayloadTexts(NamedTuple):
     """What is known of the payloads of a record.
 
     Attributes:
@@ -44,14 +44,14 @@ class Decoded(NamedTuple):
 
 
 # A batch with the columns below -> one for each row.
-Decode: TypeAlias = "Callable[[pa.RecordBatch], Sequence[Decoded]]"
+TextsOf: TypeAlias = "Callable[[pa.RecordBatch], Sequence[PayloadTexts]]"
 
-NOT_DECODED: Final = Decoded(frozenset(), {})
+NO_TEXTS: Final = PayloadTexts(frozenset(), {})
 
 
-def as_they_came(batch: pa.RecordBatch) -> Sequence[Decoded]:
+def as_they_came(batch: pa.RecordBatch) -> Sequence[PayloadTexts]:
     """Decode nothing."""
-    return [NOT_DECODED] * batch.num_rows
+    return [NO_TEXTS] * batch.num_rows
 
 
 class Record(NamedTuple):
@@ -67,7 +67,7 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
-    decoded: Decoded = NOT_DECODED
+    decoded: PayloadTexts = NO_TEXTS
 
 
 def ranges_from(
@@ -90,7 +90,7 @@ def records_in(
     cluster: Cluster,
     ranges: Iterable[OffsetRange],
     deadline: Deadline,
-    decode: Decode = as_they_came,
+    decode: TextsOf = as_they_came,
     topics: ReadTopics | None = None,
 ) -> Iterator[Record]:
     """The records of ranges, partition by partition.
@@ -115,7 +115,7 @@ def newest(
     ranges: Iterable[OffsetRange],
     count: int,
     deadline: Deadline,
-    decode: Decode = as_they_came,
+    decode: TextsOf = as_they_came,
 ) -> list[Record]:
     """The last records of all ranges together by their timestamps, the oldest first.
 
@@ -134,7 +134,7 @@ def last_in(
     wanted: OffsetRange,
     count: int,
     deadline: Deadline,
-    decode: Decode = as_they_came,
+    decode: TextsOf = as_they_came,
 ) -> Sequence[Record]:
     """The last records of a range, in order.
 
@@ -159,7 +159,7 @@ def _records(
     cluster: Cluster,
     wanted: OffsetRange,
     deadline: Deadline,
-    decode: Decode,
+    decode: TextsOf,
     topics: ReadTopics | None = None,
 ) -> Iterator[Record]:
     idle_ms = max(1, int(deadline.remaining_ms))

@@ -47,7 +47,7 @@ from kafka_formats.avro.primitives import (
     skip_symbol,
 )
 from kafka_formats.errors import PayloadError
-from kafka_formats.payload.format import Decoded
+from kafka_formats.payload.format import Values
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, indices_of, is_valid
 
 # With fewer lists than this, and more items left than this in one, value by value is faster.
@@ -58,7 +58,7 @@ _MOST_VALUES: Final = 10_000
 _MOST_PIECES: Final = 1_000
 
 
-def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Decoded:
+def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Values:
     """Decode payloads, all of one writer's schema; `decode_one` says why one is broken.
 
     Args:
@@ -74,8 +74,8 @@ def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Deco
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[slots] = cursor.is_broken | (cursor.at > cursor.end)
     if len(slots) == len(payloads):
-        return Decoded(values, is_broken)
-    return Decoded(in_rows(has_payload, values), is_broken)
+        return Values(values, is_broken)
+    return Values(in_rows(has_payload, values), is_broken)
 
 
 def read(plan: Plan, cursor: Cursor) -> pa.Array:

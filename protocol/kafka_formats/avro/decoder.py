@@ -14,18 +14,18 @@ from kafka_formats.avro.projection import project
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parsed
 from kafka_formats.errors import PayloadError
-from kafka_formats.payload.format import Decoded, SchemaById
+from kafka_formats.payload.format import SchemaById, Values
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.schema_ids.frames import SchemaId
 
 
 @dataclass(frozen=True, slots=True)
-class AvroDecoder:
-    """Decodes payloads with a plan; a `PayloadDecoder`."""
+class AvroPayloadDecoder:
+    """Decodes payloads with a plan."""
 
     plan: Plan
 
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Decode payloads after frames of one size."""
         return decode(payloads, self.plan, skipped_bytes)
 
@@ -39,7 +39,7 @@ class AvroDecoder:
 
 
 @lru_cache(maxsize=1_000)
-def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> AvroDecoder:
+def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> AvroPayloadDecoder:
     """The decoder of payloads that were written with one schema, as the wanted part of another.
 
     It reads no further than the last field that is wanted, so it finds no damage after that.
@@ -47,7 +47,9 @@ def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> 
     Raises:
         SchemaError: A schema is invalid, or they do not fit each other.
     """
-    return AvroDecoder(_without_rest(resolve(parsed(writer), project(parsed(reader), wanted))))
+    return AvroPayloadDecoder(
+        _without_rest(resolve(parsed(writer), project(parsed(reader), wanted)))
+    )
 
 
 def _without_rest(plan: Plan) -> Plan:
@@ -59,7 +61,7 @@ def _without_rest(plan: Plan) -> Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroDecoders:
+class AvroDecoderFactory:
     """The decoders of payloads of several writers, as one type. It is pickled with tasks.
 
     Attributes:
@@ -73,7 +75,7 @@ class AvroDecoders:
     wanted: pa.DataType
     schema_by_id: SchemaById | None
 
-    def __call__(self, schema_id: SchemaId) -> AvroDecoder:
+    def for_schema(self, schema_id: SchemaId) -> AvroPayloadDecoder:
         """The decoder of the payloads of a schema.
 
         Raises:

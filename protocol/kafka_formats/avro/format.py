@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_formats.avro.connect import semantics_of
-from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.decoder import AvroDecoderFactory
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.avro.losses import losses
@@ -48,11 +48,11 @@ class AvroFormat(PayloadFormat):
         """Raise SchemaError unless the schema has the wanted fields."""
         project(parsed(schema), wanted)
 
-    def decoders(
+    def decoder_factory(
         self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
-    ) -> AvroDecoders:
+    ) -> AvroDecoderFactory:
         """With the schema as that of the reader."""
-        return AvroDecoders(schema, wanted, schema_by_id)
+        return AvroDecoderFactory(schema, wanted, schema_by_id)
 
     def losses(
         self, written: SchemaText, schema: SchemaText, wanted: pa.DataType

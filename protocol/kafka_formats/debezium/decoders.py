@@ -1,14 +1,13 @@
 """Decoders of payloads of several schemas -> the types that a query wants of events and keys.
 
-Knows no format: it gets decoders of payloads, and what schemas tell of Connect's semantic types.
 All of it is pickled with tasks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -23,20 +22,24 @@ from kafka_formats.debezium.events import (
     SOURCE,
     TS_MS,
     UNAVAILABLE,
-    EventDecoder,
+    EventPayloadDecoder,
     EventPlan,
-    KeyDecoder,
+    KeyPayloadDecoder,
+    KeyPlan,
 )
 from kafka_formats.debezium.placeholder import Placeholder
-from kafka_formats.errors import SchemaError
-from kafka_formats.payload.format import DecoderOf, PayloadDecoder
+from kafka_formats.errors import SchemaError, named
+from kafka_formats.json.connect_schema import connect_type
+from kafka_formats.json.decoder import exact_decoder_for
+from kafka_formats.payload.format import DecoderFactory, PayloadDecoder, PayloadFormat, SchemaById
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.schema_ids.frames import InPayload, SchemaId
 
-_DecoderFor: TypeAlias = Callable[[pa.DataType], PayloadDecoder]
+P = TypeVar("P", EventPlan, KeyPlan)
 _NAMES: Final = pa.list_(pa.field("element", pa.string()))
 
 
-class Requested(Protocol):
+class Requested(Protocol[P]):
     """What a query wants of a column of payloads. It is pickled."""
 
     @property
@@ -46,17 +49,15 @@ class Requested(Protocol):
     def payload(self, assumed: AssumedSemantics) -> pa.DataType:
         """The type of payloads without a schema, whose documents name their fields."""
 
-    def payload_in(self, planner: Planner, given: ConnectType) -> pa.DataType:
-        """The type that payloads of a schema are decoded as.
+    def plan(self, planner: Planner, given: ConnectType) -> P:
+        """How payloads of a schema are read.
 
         Raises:
             SchemaError: They do not have what is wanted. Names the field.
         """
 
-    def decoder(
-        self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor
-    ) -> PayloadDecoder:
-        """The decoder of payloads of a schema."""
+    def decoder(self, inner: PayloadDecoder, plan: P) -> PayloadDecoder:
+        """The decoder of payloads, from one that reads them as `plan.payload`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +102,18 @@ class RequestedEvent:
             fields.append(pa.field(SOURCE, payload_type(self.source, assumed)))
         return pa.struct(fields)
 
-    def payload_in(self, planner: Planner, given: ConnectType) -> pa.StructType:
-        """The wanted part of the envelope."""
-        return self._plan(planner, given).payload
-
-    def decoder(
-        self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor
-    ) -> EventDecoder:
+    def decoder(self, inner: PayloadDecoder, plan: EventPlan) -> EventPayloadDecoder:
         """The decoder of envelopes."""
-        plan = self._plan(planner, given)
         placeholder = None if self.placeholder is None else Placeholder(self.placeholder)
-        return EventDecoder(decoder_for(plan.payload), plan, placeholder)
+        return EventPayloadDecoder(inner, plan, placeholder)
 
-    def _plan(self, planner: Planner, given: ConnectType) -> EventPlan:
+    def plan(self, planner: Planner, given: ConnectType) -> EventPlan:
+        """How envelopes are read: the wanted part of them."""
         parts = _parts_of_envelope(given)
         # A document may have a part that its schema lacks.
         of_before = BEFORE if BEFORE in parts or planner.is_checked else AFTER
 
-        def plan(name: str, wanted: pa.DataType) -> Plan:
+        def plan_of(name: str, wanted: pa.DataType) -> Plan:
             if name in parts or planner.is_checked:
                 return planner.plan(_needed(parts, name), wanted, (name,))
             # A document need not have a part: it is null.
@@ -128,22 +123,22 @@ class RequestedEvent:
         row = before = source = None
         rows_before: list[pa.StructType] = []
         if self.row is not None:
-            fields[AFTER], row = plan(AFTER, self.row)
+            fields[AFTER], row = plan_of(AFTER, self.row)
             written = (planner.writer or given).semantics
             differ = _columns_in(written, BEFORE, self.row) != _columns_in(written, AFTER, self.row)
-            if BEFORE in parts and (differ or plan(BEFORE, self.row).type != fields[AFTER]):
+            if BEFORE in parts and (differ or plan_of(BEFORE, self.row).type != fields[AFTER]):
                 raise SchemaError("the fields before and after of the envelope differ in type")
             if BEFORE in parts or not planner.is_checked:
                 rows_before.append(fields[AFTER])
         if self.before is not None:
-            before = plan(of_before, self.before)
+            before = plan_of(of_before, self.before)
             rows_before.append(before.type)
         if rows_before:
             fields[BEFORE] = _united(rows_before)
         if self.source is not None:
             if SOURCE in parts and not planner.is_checked:
                 parts[SOURCE] = _with_texts(parts[SOURCE], self.source)
-            fields[SOURCE], source = plan(SOURCE, self.source)
+            fields[SOURCE], source = plan_of(SOURCE, self.source)
         return EventPlan(pa.struct([*fields.items()]), row, before, source)
 
 
@@ -157,67 +152,98 @@ class RequestedKey:
         """The fields as documents have them."""
         return payload_type(self.type, assumed)
 
-    def payload_in(self, planner: Planner, given: ConnectType) -> pa.DataType:
-        """The wanted fields."""
-        return planner.plan(given.type, self.type).type
-
-    def decoder(self, planner: Planner, given: ConnectType, decoder_for: _DecoderFor) -> KeyDecoder:
-        """The decoder of keys."""
-        plan = planner.plan(given.type, self.type)
+    def plan(self, planner: Planner, given: ConnectType) -> KeyPlan:
+        """How keys are read: the wanted fields."""
+        payload, conversion = planner.plan(given.type, self.type)
         written = given.type if planner.writer is None else planner.writer.type
         missing = [each.name for each in self.type if type_at(written, (each.name,)) is None]
-        return KeyDecoder(decoder_for(plan.type), plan, tuple(missing))
+        return KeyPlan(payload, conversion, tuple(missing))
+
+    def decoder(self, inner: PayloadDecoder, plan: KeyPlan) -> KeyPayloadDecoder:
+        """The decoder of keys."""
+        return KeyPayloadDecoder(inner, plan)
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaDecoders:
-    """The decoders of payloads that have schemas.
+class WriterSchemas:
+    """The schemas that payloads were written with, as types of Connect. It is pickled with tasks.
 
     Attributes:
-        inner: The format's decoders, as `wanted.payload_in` of the reader's schema.
+        schema_by_id: Finds them.
+        format: Their format.
+        reader: The schema of the query.
+        part: The wanted part of that.
+    """
+
+    schema_by_id: SchemaById
+    format: PayloadFormat
+    reader: SchemaText
+    part: pa.DataType
+
+    def type_of(self, schema_id: SchemaId) -> ConnectType:
+        """The type of a schema.
+
+        Raises:
+            SchemaError: There is no such schema, or it has other numbers for fields.
+        """
+        written = self.schema_by_id(schema_id)
+        if not self.format.finds_fields_by_name:
+            self._check_numbers(written)
+        return ConnectType(self.format.type_of(written), self.format.semantics_of(written))
+
+    def _check_numbers(self, written: SchemaText) -> None:
+        """Converters number the columns in their order: a dropped one gives its number away."""
+        loss = next(iter(self.format.losses(written, self.reader, self.part)), None)
+        if loss is not None:
+            reason = loss.reason or f"has the type {loss.written}, not {loss.read}"
+            raise SchemaError(f"{named(loss.path)} {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class EventDecoderFactory(Generic[P]):
+    """The decoders of events and keys that have schemas; for all formats.
+
+    Attributes:
+        inner: The format's decoders, as `payload` of the plan for the reader's schema.
         given: The reader's schema.
         wanted: What to read.
         assumed: What schemas do not tell.
-        written: The schema with an id; None: all payloads have the reader's.
+        written: The schemas of writers; None: all payloads have the reader's.
     """
 
-    inner: DecoderOf
+    inner: DecoderFactory
     given: ConnectType
-    wanted: Requested
+    wanted: Requested[P]
     assumed: AssumedSemantics
-    written: Callable[[SchemaId], ConnectType] | None
+    written: WriterSchemas | None
 
-    def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
+    def for_schema(self, schema_id: SchemaId) -> PayloadDecoder:
         """The decoder of the payloads of a schema.
 
         Raises:
             SchemaError: There is no such schema, or it does not fit the reader's.
         """
-        inner = self.inner(schema_id)
-        writer = None if self.written is None else self.written(schema_id)
+        inner = self.inner.for_schema(schema_id)
+        writer = None if self.written is None else self.written.type_of(schema_id)
         planner = Planner(self.given.semantics, self.assumed, writer)
-        return self.wanted.decoder(planner, self.given, lambda _type: inner)
+        return self.wanted.decoder(inner, self.wanted.plan(planner, self.given))
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentDecoders:
+class DocumentDecoderFactory(Generic[P]):
     """The decoders of documents of JSON, which name their fields, and may have schemas in them.
 
     Attributes:
-        decoder_for: The decoder of documents as a type.
-        schema_of: The schema of Connect that a text is.
         given: The schema of documents without one; None if it is only what is wanted.
         wanted: What to read.
         assumed: What schemas do not tell.
     """
 
-    decoder_for: _DecoderFor
-    schema_of: Callable[[str], ConnectType]
     given: ConnectType | None
-    wanted: Requested
+    wanted: Requested[P]
     assumed: AssumedSemantics
 
-    def __call__(self, schema_id: SchemaId) -> PayloadDecoder:
+    def for_schema(self, schema_id: SchemaId) -> PayloadDecoder:
         """The decoder of the payloads of a schema.
 
         Raises:
@@ -225,11 +251,12 @@ class DocumentDecoders:
         """
         own = None
         if isinstance(schema_id, InPayload):
-            own = self.schema_of(schema_id.text.decode("utf-8"))
+            own = connect_type(schema_id.text.decode("utf-8"))
         given = own or self.given or ConnectType(self.wanted.payload(self.assumed), {})
         reader = (self.given or given).semantics
         planner = Planner(reader, self.assumed, given, is_checked=False, implies=own is None)
-        return self.wanted.decoder(planner, given, self.decoder_for)
+        plan = self.wanted.plan(planner, given)
+        return self.wanted.decoder(exact_decoder_for(plan.payload), plan)
 
 
 def _columns_in(semantics: Semantics, part: str, row: pa.StructType) -> Semantics:

@@ -9,7 +9,7 @@ Source: `io.debezium.data.Envelope` and `ExtractNewRecordState`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from kafka_formats.connect.plan import Plan
 from kafka_formats.connect.semantics import Path, shown
 from kafka_formats.debezium.placeholder import Placeholder, names_of, without
 from kafka_formats.errors import PayloadError
-from kafka_formats.payload.format import Bools, Decoded, PayloadDecoder
+from kafka_formats.payload.format import Bools, PayloadDecoder, Values
 from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, indices_of, is_valid
 
 BEFORE: Final = "before"
@@ -74,9 +74,23 @@ class EventPlan:
     source: Conversion | None
 
 
+class KeyPlan(NamedTuple):
+    """How to read keys.
+
+    Attributes:
+        payload: The type that the format decodes.
+        conversion: What makes the wanted keys of it; None: they are as wanted.
+        missing: The fields that keys of this schema do not have: null, whatever the default.
+    """
+
+    payload: pa.DataType
+    conversion: Conversion | None
+    missing: tuple[str, ...]
+
+
 @dataclass(frozen=True)
-class EventDecoder:
-    """Decodes envelopes; a `PayloadDecoder`.
+class EventPayloadDecoder:
+    """Decodes envelopes.
 
     Attributes:
         inner: Decodes payloads as `plan.payload`.
@@ -88,7 +102,7 @@ class EventDecoder:
     plan: EventPlan
     placeholder: Placeholder | None
 
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Decode payloads after frames of one size."""
         values, is_broken = self.inner.decode(payloads, skipped_bytes)
         event = _Event(with_type(values, self.plan.payload), is_valid(values) & ~is_broken)
@@ -96,7 +110,7 @@ class EventDecoder:
         # JSON reads blanks as null.
         is_empty = is_valid(payloads) & ~is_valid(values)
         masks = [is_broken, is_empty, *(each.is_broken for each in misfits)]
-        return Decoded(events, np.logical_or.reduce(masks))
+        return Values(events, np.logical_or.reduce(masks))
 
     def explain(self, payload: bytes) -> PayloadError:
         """The fault in a broken payload, without its frame."""
@@ -119,7 +133,7 @@ def _framed(payload: bytes) -> pa.BinaryArray:
 
 
 class _Event:
-    """Decoded envelopes; where one is broken or null, `is_event` is not."""
+    """Values envelopes; where one is broken or null, `is_event` is not."""
 
     def __init__(self, values: pa.StructArray, is_event: Bools) -> None:
         self._is_event = is_event
@@ -207,30 +221,28 @@ def _available(
 
 
 @dataclass(frozen=True)
-class KeyDecoder:
-    """Decodes the keys of events; a `PayloadDecoder`.
+class KeyPayloadDecoder:
+    """Decodes the keys of events.
 
     Attributes:
-        inner: Decodes payloads as the type of the plan.
-        plan: What makes the wanted keys of them.
-        missing: The fields that keys of this schema do not have: null, whatever the default.
+        inner: Decodes payloads as `plan.payload`.
+        plan: How to go on.
     """
 
     inner: PayloadDecoder
-    plan: Plan
-    missing: tuple[str, ...] = ()
+    plan: KeyPlan
 
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Decode payloads after frames of one size."""
         values, is_broken = self.inner.decode(payloads, skipped_bytes)
-        outcome = converted(self.plan.conversion, with_type(values, self.plan.type))
+        outcome = converted(self.plan.conversion, with_type(values, self.plan.payload))
         masks = [each.is_broken & is_valid(values) for each in outcome.misfits]
-        keys = self._without_missing(outcome.values) if self.missing else outcome.values
-        return Decoded(keys, np.logical_or.reduce([is_broken, *masks]))
+        keys = self._without_missing(outcome.values) if self.plan.missing else outcome.values
+        return Values(keys, np.logical_or.reduce([is_broken, *masks]))
 
     def _without_missing(self, keys: pa.StructArray) -> pa.StructArray:
         parts = fields_of(keys)
-        parts |= {name: pa.nulls(len(keys), parts[name].type) for name in self.missing}
+        parts |= {name: pa.nulls(len(keys), parts[name].type) for name in self.plan.missing}
         mask = array_of_bools(~is_valid(keys))
         return pa.StructArray.from_arrays([*parts.values()], [*parts], mask=mask)
 
@@ -239,5 +251,5 @@ class KeyDecoder:
         values, is_broken = self.inner.decode(_framed(payload), len(_FRAME))
         if is_broken[0]:
             return self.inner.explain(payload)
-        found = converted(self.plan.conversion, with_type(values, self.plan.type)).misfits[0]
+        found = converted(self.plan.conversion, with_type(values, self.plan.payload)).misfits[0]
         return PayloadError(shown(found.path), found.reason)

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -17,11 +17,12 @@ from kafka_formats.connect.plan import AssumedSemantics, Planner, default_type
 from kafka_formats.connect.semantics import ConnectType
 from kafka_formats.debezium.columns import SOURCE_TYPE, Columns
 from kafka_formats.debezium.decoders import (
-    DocumentDecoders,
+    DocumentDecoderFactory,
+    EventDecoderFactory,
     Requested,
     RequestedEvent,
     RequestedKey,
-    SchemaDecoders,
+    WriterSchemas,
 )
 from kafka_formats.debezium.events import (
     AFTER,
@@ -30,99 +31,31 @@ from kafka_formats.debezium.events import (
     SOURCE,
     TS_MS,
     UNAVAILABLE,
+    EventPlan,
+    KeyPlan,
 )
 from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.debezium.rows import KEY, VALUE, EventRows
-from kafka_formats.errors import SchemaError, named
+from kafka_formats.errors import SchemaError
 from kafka_formats.json.connect_schema import connect_type, is_connect_schema
 from kafka_formats.json.ddl import is_ddl
-from kafka_formats.json.decoder import exact_decoder_for
 from kafka_formats.options.debezium import DebeziumOptions
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import ERROR_COLUMN, Format, Mode
 from kafka_formats.payload.columns import ColumnFormat
-from kafka_formats.payload.format import PayloadFormat, SchemaById
-from kafka_formats.payload.nulls import NullPayloads
+from kafka_formats.payload.format import DecoderFactory, PayloadFormat
+from kafka_formats.payload.nulls import NullsMadeNull
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.decoder import Decoder, PutAside
 from kafka_formats.query.formats import FORMATS
-from kafka_formats.query.read import QueryFormats, newest_schema, only_schema
-from kafka_formats.query.record_decoder import PutAside, RecordDecoder
-from kafka_formats.schema_ids.frames import SchemaId
+from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.schema_choice import newest_schema, only_schema
+from kafka_formats.stage import Stage
 from kafka_protocol.errors import KafkaConfigError
 
+P = TypeVar("P", EventPlan, KeyPlan)
+
 _ADDED: Final = {ERROR_COLUMN: pa.string()}
-
-
-@dataclass(frozen=True, slots=True)
-class EventRecordDecoder:
-    """Records of a topic of changes -> rows. It is pickled with tasks.
-
-    Attributes:
-        records: Decodes keys and events.
-        rows: Makes rows of them.
-        tombstones: The values that stand for null; None if only null itself does.
-    """
-
-    records: RecordDecoder
-    rows: EventRows
-    tombstones: NullPayloads | None
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the rows."""
-        return self.rows.schema
-
-    @property
-    def source_columns(self) -> tuple[str, ...]:
-        """The columns of the records to decode."""
-        return self.records.source_columns
-
-    @property
-    def nulls(self) -> NullPayloads | None:
-        """None: rows are those of events, and not of the records of a key."""
-        return None
-
-    def decode(
-        self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Decode record batches, as `RecordDecoder.decode` does."""
-        return self.rows.of(self.records.decode(map(self._with_tombstones, batches), put_aside))
-
-    def _with_tombstones(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self.tombstones is None:
-            return batch
-        place = batch.schema.get_field_index(VALUE)
-        return batch.set_column(place, batch.schema.field(place), self.tombstones.values_in(batch))
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """The schema with an id. It is pickled with tasks.
-
-    Attributes:
-        schema_by_id: Finds it.
-        format: Its format.
-        reader: The schema of the query.
-        part: The wanted part of that.
-    """
-
-    schema_by_id: SchemaById
-    format: PayloadFormat
-    reader: SchemaText
-    part: pa.DataType
-
-    def __call__(self, schema_id: SchemaId) -> ConnectType:
-        written = self.schema_by_id(schema_id)
-        if not self.format.finds_fields_by_name:
-            self._check_numbers(written)
-        return _connect_type(self.format, written)
-
-    def _check_numbers(self, written: SchemaText) -> None:
-        """Converters number the columns in their order: a dropped one gives its number away."""
-        loss = next(iter(self.format.losses(written, self.reader, self.part)), None)
-        if loss is not None:
-            reason = loss.reason or f"has the type {loss.written}, not {loss.read}"
-            raise SchemaError(f"{named(loss.path)} {reason}")
 
 
 class DebeziumQuery:
@@ -184,12 +117,12 @@ class DebeziumQuery:
                 raise KafkaConfigError(f"there is no column {name!r}; there are {', '.join(known)}")
         return pa.schema([pa.field(name, known[name]) for name in names])
 
-    def decoder(self, wanted: pa.Schema, *, puts_aside: bool = False) -> EventRecordDecoder:
-        """The decoder of the wanted columns.
+    def stages(self, wanted: pa.Schema, put_aside: PutAside | None = None) -> tuple[Stage, ...]:
+        """The stages that make rows with the wanted columns.
 
         Args:
             wanted: The columns.
-            puts_aside: Whether records that are left out are given to the caller of `decode`.
+            put_aside: Takes records that are left out; None to log them.
 
         Raises:
             KafkaError: A column does not exist or has another type, or as from `schema`.
@@ -223,10 +156,14 @@ class DebeziumQuery:
         key_has_other_columns = self._key is not None
         has_shared = self._key_type is not None
         keeps_others = self._debezium.keep_others
-        rows = EventRows(wanted, columns, shared, has_shared, key_has_other_columns, keeps_others)
-        mode = self._options.mode
-        records = RecordDecoder(pa.schema(inner), formats, mode, puts_aside, rows.completed)
-        return EventRecordDecoder(records, rows, self._query.nulls(VALUE))
+        rows = EventRows(
+            tuple(inner), wanted, columns, shared, has_shared, key_has_other_columns, keeps_others
+        )
+        records = Decoder(pa.schema(inner), formats, self._options.mode, put_aside, rows.completed)
+        nulls = self._query.nulls(VALUE)
+        if nulls is None:
+            return records, rows
+        return NullsMadeNull(records.source_columns, nulls), records, rows
 
     @cached_property
     def _columns(self) -> Columns:
@@ -312,7 +249,7 @@ class DebeziumQuery:
             _check_one_type(name, each, wanted.setdefault(name, each), "in keys")
         return (pa.struct([*wanted.items()]) if wanted else None), tuple(columns)
 
-    def _format(self, payload: PayloadOptions, wanted: Requested) -> ColumnFormat:
+    def _format(self, payload: PayloadOptions, wanted: Requested[P]) -> ColumnFormat:
         if payload.format is not Format.JSON:
             return self._with_schemas(payload, wanted)
         documents = self._documents(payload, wanted)
@@ -322,45 +259,40 @@ class DebeziumQuery:
         known = only_schema(payload, schemas.latest)
         # Documents are read whole, as their fields have names.
         part = _type_in(payload, known.schema).type
-        return self._query.format_with(payload, known, wanted.type, lambda _: documents, part)
+        return self._query.column_format(payload, known, wanted.type, documents, part)
 
-    def _with_schemas(self, payload: PayloadOptions, wanted: Requested) -> ColumnFormat:
+    def _with_schemas(self, payload: PayloadOptions, wanted: Requested[P]) -> ColumnFormat:
         format_ = FORMATS[payload.format]
 
         def payload_type_in(schema: SchemaText) -> pa.DataType:
             given = _type_in(payload, schema)
-            to = wanted.payload_in(Planner(given.semantics, self._assumed), given)
+            to = wanted.plan(Planner(given.semantics, self._assumed), given).payload
             format_.check_part(schema, to)
             return to
 
         known = newest_schema(payload, self._query.schemas_of(payload), payload_type_in)
-        schema = known.schema
+        schema, part = known.schema, payload_type_in(known.schema)
+        writers = self._query.writers(payload)
+        decoders = EventDecoderFactory(
+            format_.decoder_factory(schema, part, writers),
+            _type_in(payload, schema),
+            wanted,
+            self._assumed,
+            None if writers is None else WriterSchemas(writers, format_, schema, part),
+        )
+        return self._query.column_format(payload, known, wanted.type, decoders, part)
 
-        def decoders(schema_by_id: SchemaById | None) -> SchemaDecoders:
-            return SchemaDecoders(
-                format_.decoders(schema, payload_type_in(schema), schema_by_id),
-                _type_in(payload, schema),
-                wanted,
-                self._assumed,
-                None
-                if schema_by_id is None
-                else _Written(schema_by_id, format_, schema, payload_type_in(schema)),
-            )
-
-        part = payload_type_in(schema)
-        return self._query.format_with(payload, known, wanted.type, decoders, part)
-
-    def _documents(self, payload: PayloadOptions, wanted: Requested) -> DocumentDecoders:
+    def _documents(self, payload: PayloadOptions, wanted: Requested[P]) -> DecoderFactory:
         given = None if self._is_row(payload) else self._given(payload)
         try:
             without_schema = wanted.payload(self._assumed)
             FORMATS[payload.format].schema_to_read(without_schema)
             if given is not None:
                 planner = Planner(given.semantics, self._assumed, is_checked=False)
-                wanted.payload_in(planner, given)
+                wanted.plan(planner, given)
         except SchemaError as error:
             raise KafkaConfigError(f"The {payload.column}s cannot be read: {error}") from error
-        return DocumentDecoders(exact_decoder_for, connect_type, given, wanted, self._assumed)
+        return DocumentDecoderFactory(given, wanted, self._assumed)
 
 
 def _types_from(origin: Origin, columns: Mapping[str, Column]) -> dict[str, pa.DataType]:

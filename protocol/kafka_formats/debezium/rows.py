@@ -19,8 +19,8 @@ from kafka_formats.arrow.arrays import fields_of, with_fields, with_type
 from kafka_formats.debezium.events import DELETE, OP, OTHERS, ROW
 from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.options.settings import ERROR_COLUMN
-from kafka_formats.payload.columns import DecodedColumn, Fault
-from kafka_formats.payload.format import Bools, Decoded
+from kafka_formats.payload.columns import ColumnValues, Fault
+from kafka_formats.payload.format import Bools, Values
 from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, is_valid
 
 _log = logging.getLogger(__name__)
@@ -35,10 +35,11 @@ _NO_KEY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EventRows:
-    """Makes rows. It is pickled with tasks.
+    """Makes rows; a stage of a read.
 
     Attributes:
-        schema: The columns.
+        source_columns: The columns of decoded records.
+        schema: The columns of the rows.
         columns: Where each of them comes from.
         shared: The columns of the table that keys have, too.
         has_shared: Whether keys are known to have all of them, by their schema.
@@ -47,6 +48,7 @@ class EventRows:
         keeps_others: Whether events that are about no single row are rows.
     """
 
+    source_columns: tuple[str, ...]
     schema: pa.Schema
     columns: Mapping[str, Column]
     shared: tuple[str, ...]
@@ -54,7 +56,7 @@ class EventRows:
     key_has_other_columns: bool
     keeps_others: bool
 
-    def completed(self, columns: Mapping[str, DecodedColumn]) -> Mapping[str, DecodedColumn]:
+    def completed(self, columns: Mapping[str, ColumnValues]) -> Mapping[str, ColumnValues]:
         """The columns, with the rows of deletes completed from the keys; broken if they cannot be.
 
         Args:
@@ -104,7 +106,7 @@ class EventRows:
             is_unknown |= np.stack([~is_valid(each) for each in own.values()]).all(axis=0)
         return is_unknown
 
-    def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of decoded records, without empty batches."""
         tombstones = others = 0
         for batch in batches:
@@ -149,11 +151,11 @@ class EventRows:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-class _Completed(DecodedColumn):
+class _Completed(ColumnValues):
     """A column with other values, some of which are broken for another reason."""
 
-    def __init__(self, column: DecodedColumn, values: pa.Array, lacks: Bools) -> None:
-        super().__init__(Decoded(values, column.is_broken | lacks), values, (), lambda _: _NO_KEY)
+    def __init__(self, column: ColumnValues, values: pa.Array, lacks: Bools) -> None:
+        super().__init__(Values(values, column.is_broken | lacks), values, (), lambda _: _NO_KEY)
         self._column = column
         self._lacks = lacks
 

@@ -19,9 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
-from kafka_formats.payload.format import Decoded
+from kafka_formats.payload.columns import decode_present
+from kafka_formats.payload.format import Values
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes, scalar_of
 from kafka_protocol.columnar.arrays.slices import combined
 
@@ -56,8 +58,8 @@ def has_arrow_form(data_type: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeDecoder:
-    """Decodes payloads to a type.
+class JsonPayloadDecoder:
+    """Reads payloads as one type.
 
     Attributes:
         type: The type of the values.
@@ -71,25 +73,34 @@ class TypeDecoder:
     by_arrow: bool
     is_exact: bool = False
 
-    def __call__(self, payloads: pa.BinaryArray) -> Decoded:
-        """Decode payloads without nulls."""
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
+        """Decode payloads after frames of one size."""
+        return decode_present(
+            payloads, lambda given: self._decode(without_first(skipped_bytes, given))
+        )
+
+    def _decode(self, payloads: pa.BinaryArray) -> Values:
+        """Decode payloads without nulls and frames."""
         pieces = self._pieces(payloads)
         if not pieces:
-            return Decoded(pa.nulls(0, self.type), np.zeros(0, dtype=np.bool_))
+            return Values(pa.nulls(0, self.type), np.zeros(0, dtype=np.bool_))
         values = pa.concat_arrays([values for values, _ in pieces])
-        return Decoded(values, np.concatenate([is_broken for _, is_broken in pieces]))
+        return Values(values, np.concatenate([is_broken for _, is_broken in pieces]))
 
-    def one(self, payload: bytes) -> object:
-        """Decode one payload.
+    def explain(self, payload: bytes) -> PayloadError:
+        """The fault in a broken payload, without its frame."""
+        try:
+            self._one(payload)
+        except PayloadError as error:
+            return error
+        raise AssertionError("the payload is not broken")
 
-        Raises:
-            PayloadError: It does not have the type.
-        """
+    def _one(self, payload: bytes) -> object:
         document = parse(payload)
         return None if document is None else self.convert(document)
 
-    def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
-        pieces: list[Decoded] = []
+    def _pieces(self, payloads: pa.BinaryArray) -> list[Values]:
+        pieces: list[Values] = []
         refused = 0
         # Not by recursion, in order.
         rest = [payloads]
@@ -103,7 +114,7 @@ class TypeDecoder:
             values = self._at_once(block) if is_small else None
             refused = 0 if values is not None else refused + is_small
             if values is not None:
-                pieces.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
+                pieces.append(Values(values, np.zeros(count, dtype=np.bool_)))
             elif refused > _MOST_REFUSED:
                 pieces += self._one_by_one(block)
             else:
@@ -123,16 +134,16 @@ class TypeDecoder:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
 
-    def _one_by_one(self, payloads: pa.BinaryArray) -> list[Decoded]:
+    def _one_by_one(self, payloads: pa.BinaryArray) -> list[Values]:
         values: list[object] = []
         is_broken = np.zeros(len(payloads), dtype=np.bool_)
         for row, payload in enumerate(payloads.to_pylist()):
             try:
-                values.append(self.one(payload))
+                values.append(self._one(payload))
             except PayloadError:
                 values.append(None)
                 is_broken[row] = True
-        return [Decoded(pa.array(values, self.type), is_broken)] if values else []
+        return [Values(pa.array(values, self.type), is_broken)] if values else []
 
 
 def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:

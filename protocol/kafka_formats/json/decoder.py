@@ -11,57 +11,32 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import without_first
-from kafka_formats.errors import PayloadError
-from kafka_formats.json.decode import TypeDecoder, has_arrow_form
+from kafka_formats.json.decode import JsonPayloadDecoder, has_arrow_form
 from kafka_formats.json.decode_one import root_converter
-from kafka_formats.payload.columns import decode_present
-from kafka_formats.payload.format import Decoded
 from kafka_formats.schema_ids.frames import SchemaId
 
 
-@dataclass(frozen=True, slots=True)
-class JsonDecoder:
-    """Reads payloads as one type."""
-
-    decoder: TypeDecoder
-
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
-        """Decode payloads after frames of one size."""
-        return decode_present(
-            payloads, lambda given: self.decoder(without_first(skipped_bytes, given))
-        )
-
-    def explain(self, payload: bytes) -> PayloadError:
-        """The fault in a broken payload, without its frame."""
-        try:
-            self.decoder.one(payload)
-        except PayloadError as error:
-            return error
-        raise AssertionError("the payload is not broken")
-
-
 @lru_cache(maxsize=100)
-def decoder_for(wanted: pa.DataType) -> JsonDecoder:
+def decoder_for(wanted: pa.DataType) -> JsonPayloadDecoder:
     """The decoder of payloads as a type."""
     is_objects = pa.types.is_list(wanted) and pa.types.is_struct(wanted.value_type)
     by_arrow = has_arrow_form(wanted) and not is_objects
-    return JsonDecoder(TypeDecoder(wanted, root_converter(wanted), by_arrow))
+    return JsonPayloadDecoder(wanted, root_converter(wanted), by_arrow)
 
 
 @lru_cache(maxsize=100)
-def exact_decoder_for(wanted: pa.DataType) -> JsonDecoder:
+def exact_decoder_for(wanted: pa.DataType) -> JsonPayloadDecoder:
     """The decoder of payloads as a type, to which a number that the type does not have is a fault.
 
     A string has the digits of a number.
     """
     convert = root_converter(wanted, exact=True)
-    return JsonDecoder(TypeDecoder(wanted, convert, has_arrow_form(wanted), is_exact=True))
+    return JsonPayloadDecoder(wanted, convert, has_arrow_form(wanted), is_exact=True)
 
 
 @dataclass(frozen=True, slots=True)
-class JsonDecoders:
-    """The decoders of payloads of any schema, as one type. It is pickled with tasks.
+class JsonDecoderFactory:
+    """One decoder for the payloads of all schemas. It is pickled with tasks.
 
     Attributes:
         wanted: The type to read as: all of the query's schema, or a part.
@@ -69,6 +44,6 @@ class JsonDecoders:
 
     wanted: pa.DataType
 
-    def __call__(self, _schema_id: SchemaId) -> JsonDecoder:
+    def for_schema(self, _schema_id: SchemaId) -> JsonPayloadDecoder:
         """The decoder of the payloads of a schema: the same for all."""
         return decoder_for(self.wanted)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafka_formats.json import schema as schemas
 from kafka_formats.json.ddl import to_ddl
-from kafka_formats.json.decoder import JsonDecoders
+from kafka_formats.json.decoder import JsonDecoderFactory
 from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.encoder import JsonEncoder
 from kafka_formats.payload.format import PayloadFormat, SchemaById
@@ -35,14 +35,14 @@ class JsonFormat(PayloadFormat):
         """Raise SchemaError unless the schema has the wanted fields."""
         schemas.check_part(schema, wanted)
 
-    def decoders(
+    def decoder_factory(
         self,
         schema: SchemaText,  # noqa: ARG002
         wanted: pa.DataType,
         schema_by_id: SchemaById | None,  # noqa: ARG002
-    ) -> JsonDecoders:
+    ) -> JsonDecoderFactory:
         """One decoder for payloads of all schemas."""
-        return JsonDecoders(wanted)
+        return JsonDecoderFactory(wanted)
 
     def losses(
         self, written: SchemaText, schema: SchemaText, wanted: pa.DataType

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import in_rows
 from kafka_formats.errors import FormatError, PayloadError, SchemaError
 from kafka_formats.options.settings import Framing
-from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
+from kafka_formats.payload.format import DecoderFactory, PayloadDecoder, Values
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, indices_of, is_valid
 
@@ -28,7 +28,7 @@ class Refusal(NamedTuple):
 
 
 # Says whether a read has to stop at payloads of a schema, and why; None if it has not.
-RefusalOf: TypeAlias = "Callable[[SchemaId, DecoderOf], Refusal | None]"
+RefusalOf: TypeAlias = "Callable[[SchemaId, DecoderFactory], Refusal | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class ColumnFormat:
     Attributes:
         framing: Where the id of a payload's schema is.
         type: The type of the values.
-        decoder_of: The decoder of a schema, by its id. Its values have the type, but for
-            the parts that can be null.
+        decoders: Those of all schemas. Their values have the type, but for the parts that can be
+            null.
         refusal: Why a read has to stop at payloads of a schema, or None; None if it never has.
     """
 
     framing: Framing
     type: pa.DataType
-    decoder_of: DecoderOf
+    decoders: DecoderFactory
     refusal: RefusalOf | None = None
 
 
@@ -70,17 +70,17 @@ class Fault(NamedTuple):
         return f"{schema}: {f'field {self.field}: ' if self.field else ''}{self.reason}"
 
 
-class DecodedColumn:
+class ColumnValues:
     """The values of a column, and the faults of its broken payloads."""
 
     def __init__(
         self,
-        decoded: Decoded,
+        values: Values,
         payloads: pa.BinaryArray,
         groups: Sequence[tuple[Group, PayloadDecoder | SchemaError]],
         why_unframed: Callable[[bytes], str],
     ) -> None:
-        self.values, self.is_broken = decoded
+        self.values, self.is_broken = values
         self._why_unframed = why_unframed
         self._payloads = payloads
         self._groups = groups
@@ -98,9 +98,7 @@ class DecodedColumn:
         return Fault(None, "", self._why_unframed(payload))
 
 
-def decode_present(
-    payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], Decoded]
-) -> Decoded:
+def decode_present(payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], Values]) -> Values:
     """Decode payloads with a function that takes no null; null gives null."""
     if not payloads.null_count:
         return decode(payloads)
@@ -108,23 +106,22 @@ def decode_present(
     rows = is_valid(payloads)
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[rows] = decoded.is_broken
-    return Decoded(in_rows(rows, decoded.values), is_broken)
+    return Values(in_rows(rows, decoded.values), is_broken)
 
 
 def decode_column(
-    payloads: pa.BinaryArray, frames: Frames, decoder_of: DecoderOf, to: pa.DataType
-) -> DecodedColumn:
+    payloads: pa.BinaryArray, frames: Frames, decoders: DecoderFactory, to: pa.DataType
+) -> ColumnValues:
     """Decode payloads of several schemas.
 
     Args:
         payloads: Keys or values; null for a tombstone.
         frames: The frames of the payloads.
-        decoder_of: The decoder of a schema. All payloads of a schema that raises SchemaError are
-            broken.
+        decoders: All payloads of a schema for which they raise SchemaError are broken.
         to: The type of the values that decoders give.
     """
     payloads = payloads if frames.unpacked is None else frames.unpacked
-    groups = [(group, _decoder_or_error(decoder_of, group.schema_id)) for group in frames.groups]
+    groups = [(group, _decoder_or_error(decoders, group.schema_id)) for group in frames.groups]
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[frames.unframed] = True
     decoded: list[tuple[Group, pa.Array]] = []
@@ -136,17 +133,19 @@ def decode_column(
         own = payloads if is_all else payloads.take(indices_of(group.rows))
         values, is_broken[group.rows] = decoder.decode(own, group.frame_bytes)
         decoded.append((group, values))
-    return DecodedColumn(
-        Decoded(_in_order(decoded, len(payloads), to), is_broken),
+    return ColumnValues(
+        Values(_in_order(decoded, len(payloads), to), is_broken),
         payloads,
         groups,
         frames.why_unframed,
     )
 
 
-def _decoder_or_error(decoder_of: DecoderOf, schema_id: SchemaId) -> PayloadDecoder | SchemaError:
+def _decoder_or_error(
+    decoders: DecoderFactory, schema_id: SchemaId
+) -> PayloadDecoder | SchemaError:
     try:
-        return decoder_of(schema_id)
+        return decoders.for_schema(schema_id)
     except SchemaError as error:
         return error
 

@@ -22,7 +22,7 @@ from kafka_formats.schema_ids.frames import SchemaId
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
 
-class Decoded(NamedTuple):
+class Values(NamedTuple):
     """The values of payloads.
 
     Attributes:
@@ -37,11 +37,22 @@ class Decoded(NamedTuple):
 class PayloadDecoder(Protocol):
     """Decodes the payloads of one schema."""
 
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Decode payloads after frames of one size."""
 
     def explain(self, payload: bytes) -> PayloadError:
         """The fault in a broken payload, without its frame."""
+
+
+class DecoderFactory(Protocol):
+    """The decoders of a column's payloads, one for each schema. It is pickled with tasks."""
+
+    def for_schema(self, schema_id: SchemaId) -> PayloadDecoder:
+        """The decoder of the payloads of a schema.
+
+        Raises:
+            SchemaError: There is no such schema, or it cannot be read as wanted.
+        """
 
 
 class PayloadEncoder(Protocol):
@@ -63,9 +74,6 @@ class PayloadEncoder(Protocol):
         """
 
 
-# The decoder of the payloads of a schema. Raises SchemaError for a schema that does not exist, or
-# that cannot be read as wanted. It is pickled with tasks.
-DecoderOf: TypeAlias = Callable[[SchemaId], PayloadDecoder]
 # The schema with an id; raises SchemaError if there is none.
 SchemaById: TypeAlias = Callable[[SchemaId], SchemaText]
 
@@ -100,9 +108,9 @@ class PayloadFormat(ABC):
         """
 
     @abstractmethod
-    def decoders(
+    def decoder_factory(
         self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
-    ) -> DecoderOf:
+    ) -> DecoderFactory:
         """The decoders of payloads of several schemas, as a part of one.
 
         Args:

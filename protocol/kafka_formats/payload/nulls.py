@@ -7,7 +7,7 @@ decoded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -90,3 +90,23 @@ class NullPayloads:
                 found = pc.match_substring_regex(own, pattern).fill_null(False)
                 is_null[group.rows] |= found.to_numpy(zero_copy_only=False)
         return is_null
+
+
+@dataclass(frozen=True, slots=True)
+class NullsMadeNull:
+    """Makes payloads that stand for null null; a stage of a read.
+
+    Attributes:
+        source_columns: The columns of the records, which stay.
+        nulls: Finds the payloads, which are in one of them.
+    """
+
+    source_columns: tuple[str, ...]
+    nulls: NullPayloads
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same records."""
+        for batch in batches:
+            place = batch.schema.get_field_index(self.nulls.column)
+            values = self.nulls.values_in(batch)
+            yield batch.set_column(place, batch.schema.field(place), values)

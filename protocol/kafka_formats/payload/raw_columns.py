@@ -17,7 +17,7 @@ from kafka_formats.arrow.arrays import texts_of, with_type
 from kafka_formats.errors import PayloadError
 from kafka_formats.options.settings import Framing
 from kafka_formats.payload.columns import ColumnFormat, decode_present
-from kafka_formats.payload.format import Decoded, PayloadDecoder
+from kafka_formats.payload.format import PayloadDecoder, Values
 from kafka_formats.schema_ids.frames import Longs, SchemaId
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, indices_of, is_valid, numbers_of
 from kafka_protocol.columnar.arrays.headers import header_counts
@@ -68,11 +68,14 @@ def _last_of_each(rows: Longs, names: pa.StringArray) -> Longs:
 
 
 @dataclass(frozen=True, slots=True)
-class _TextDecoder:
-    """Decodes UTF-8."""
+class _TextPayloadDecoder:
+    """Decodes UTF-8; its own factory, as there are no schemas."""
 
-    def decode(self, payloads: pa.BinaryArray, _skipped_bytes: int) -> Decoded:
-        return decode_present(payloads, lambda present: Decoded(*texts_of(present)))
+    def for_schema(self, _schema_id: SchemaId) -> PayloadDecoder:
+        return self
+
+    def decode(self, payloads: pa.BinaryArray, _skipped_bytes: int) -> Values:
+        return decode_present(payloads, lambda present: Values(*texts_of(present)))
 
     def explain(self, payload: bytes) -> PayloadError:
         try:
@@ -82,9 +85,5 @@ class _TextDecoder:
         raise AssertionError("the payload is UTF-8")
 
 
-def _text_decoder(_schema_id: SchemaId) -> PayloadDecoder:
-    return _TextDecoder()
-
-
-CHECKED_TEXT: Final = ColumnFormat(Framing.NONE, pa.string(), _text_decoder)
+CHECKED_TEXT: Final = ColumnFormat(Framing.NONE, pa.string(), _TextPayloadDecoder())
 """The format of a column of text whose bytes have to be UTF-8."""

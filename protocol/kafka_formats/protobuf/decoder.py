@@ -21,7 +21,7 @@ from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.arrow.bytes_cursor import Cursor
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.columns import decode_present
-from kafka_formats.payload.format import Decoded, SchemaById
+from kafka_formats.payload.format import SchemaById, Values
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.decode import read
 from kafka_formats.protobuf.decode_parsed import decode_parsed
@@ -45,7 +45,7 @@ _FIRST: Final[Index] = (0,)
 
 
 @dataclass(frozen=True, slots=True)
-class MessageDecoder:
+class MessageReader:
     """Parses payloads without frames as one message.
 
     Attributes:
@@ -77,16 +77,16 @@ class MessageDecoder:
             raise PayloadError("", f"it lacks required fields: {names}")
         return message
 
-    def decode(self, messages: Sequence[Message | None]) -> Decoded:
+    def values(self, messages: Sequence[Message | None]) -> Values:
         """The values of parsed messages; None is broken."""
         is_broken = np.array([each is None for each in messages], dtype=np.bool_)
         try:
-            return Decoded(decode_parsed(self.plan, messages), is_broken)
+            return Values(decode_parsed(self.plan, messages), is_broken)
         except PayloadError:
             # Some message has a value that its type has not: look at each.
             kept = [None if self.fault_in(each) else each for each in messages]
             is_broken = np.array([each is None for each in kept], dtype=np.bool_)
-            return Decoded(decode_parsed(self.plan, kept), is_broken)
+            return Values(decode_parsed(self.plan, kept), is_broken)
 
     def fault_in(self, message: Message | None) -> PayloadError | None:
         """Why a parsed message cannot be shown; None if it can."""
@@ -98,27 +98,27 @@ class MessageDecoder:
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufDecoder:
-    """Decodes the payloads that were written with one schema; a `PayloadDecoder`.
+class ProtobufPayloadDecoder:
+    """Decodes the payloads that were written with one schema.
 
     Attributes:
-        message: Decodes the message that a query wants.
+        message: Reads the message that a query wants.
         names: Index -> name of the messages of the schema. None where no message index
             is before payloads.
         index: The message index where a header has it; None where it is before each payload.
         style: How indexes are written.
     """
 
-    message: MessageDecoder
+    message: MessageReader
     names: Mapping[Index, str] | None
     index: Index | None = None
     style: IndexStyle = CONFLUENT
 
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Decode payloads after frames of one size."""
         return decode_present(payloads, lambda given: self._decode(given, skipped_bytes))
 
-    def _decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def _decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Read many payloads at once, and parse unusual or damaged ones."""
         layout = self.message.layout
         if layout is None or len(payloads) < _MANY:
@@ -127,13 +127,13 @@ class ProtobufDecoder:
         values = read(self.message.plan, layout, cursor)
         others = np.flatnonzero(cursor.is_broken)
         if not others.size:
-            return Decoded(values, cursor.is_broken)
+            return Values(values, cursor.is_broken)
         parsed = self._one_by_one(payloads.take(indices_of(others)), skipped_bytes)
         is_broken = np.zeros(len(payloads), dtype=np.bool_)
         is_broken[others] = parsed.is_broken
         place = np.arange(len(payloads))
         place[others] = len(payloads) + np.arange(len(others))
-        return Decoded(pa.concat_arrays([values, parsed.values]).take(indices_of(place)), is_broken)
+        return Values(pa.concat_arrays([values, parsed.values]).take(indices_of(place)), is_broken)
 
     def _cursor(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Cursor:
         """A cursor over the messages; payloads of others are marked."""
@@ -160,9 +160,9 @@ class ProtobufDecoder:
         # The id is in a header, without an index.
         return self.style.write(place) if skipped_bytes else None
 
-    def _one_by_one(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def _one_by_one(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         messages = [self._parsed_or_none(each, skipped_bytes) for each in payloads.to_pylist()]
-        return self.message.decode(messages)
+        return self.message.values(messages)
 
     def explain(self, payload: bytes) -> PayloadError:
         """The fault in a broken payload."""
@@ -204,8 +204,8 @@ class ProtobufDecoder:
 
 
 @lru_cache(maxsize=100)
-def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDecoder:
-    """The decoder of a message, made once for a process.
+def message_reader(files: bytes, name: str, wanted: pa.DataType) -> MessageReader:
+    """The reader of a message, made once for a process.
 
     Raises:
         SchemaError: The message does not have the wanted fields.
@@ -213,11 +213,11 @@ def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDeco
     message = message_of(files, name)
     plan = plan_for(message, wanted)
     parsed = message_class(message, plan)
-    return MessageDecoder(parsed, name, plan, layout_for(message, plan))
+    return MessageReader(parsed, name, plan, layout_for(message, plan))
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufDecoders:
+class ProtobufDecoderFactory:
     """The decoders of payloads of several schemas, as one type. It is pickled with tasks.
 
     Attributes:
@@ -233,22 +233,22 @@ class ProtobufDecoders:
     wanted: pa.DataType
     schema_by_id: SchemaById | None
 
-    def __call__(self, schema_id: SchemaId) -> ProtobufDecoder:
+    def for_schema(self, schema_id: SchemaId) -> ProtobufPayloadDecoder:
         """The decoder of the payloads of a schema.
 
         Raises:
             SchemaError: There is no such schema.
         """
-        message = message_decoder(self.files, self.name, self.wanted)
+        message = message_reader(self.files, self.name, self.wanted)
         if self.schema_by_id is None:
-            return ProtobufDecoder(message, None)
+            return ProtobufPayloadDecoder(message, None)
         if isinstance(schema_id, InHeader):
             names = messages_of(self.schema_by_id(schema_id.schema_id))
-            return ProtobufDecoder(message, names, _index_in_header(schema_id.suffix))
+            return ProtobufPayloadDecoder(message, names, _index_in_header(schema_id.suffix))
         if isinstance(schema_id, GlueVersion):
             names = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
-            return ProtobufDecoder(message, names, style=GLUE)
-        return ProtobufDecoder(message, messages_of(self.schema_by_id(schema_id)))
+            return ProtobufPayloadDecoder(message, names, style=GLUE)
+        return ProtobufPayloadDecoder(message, messages_of(self.schema_by_id(schema_id)))
 
 
 def _index_in_header(suffix: bytes) -> Index:
@@ -261,12 +261,12 @@ def _index_in_header(suffix: bytes) -> Index:
     return index
 
 
-def decoders_of(
+def factory_for(
     schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
-) -> ProtobufDecoders:
+) -> ProtobufDecoderFactory:
     """The decoders of a schema's payloads, compiled on the driver.
 
     Raises:
         SchemaError: The schema is invalid, or does not have the wanted fields.
     """
-    return ProtobufDecoders(files_of(schema), name_in(schema), wanted, schema_by_id)
+    return ProtobufDecoderFactory(files_of(schema), name_in(schema), wanted, schema_by_id)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from kafka_formats.errors import SchemaError
-from kafka_formats.payload.format import DecoderOf, PayloadEncoder, PayloadFormat, SchemaById
+from kafka_formats.payload.format import DecoderFactory, PayloadEncoder, PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
 from kafka_formats.payload.type_changes import Loss
 
@@ -54,14 +54,14 @@ class ProtobufFormat(PayloadFormat):
 
         plan_for(message_in(schema), wanted)
 
-    def decoders(
+    def decoder_factory(
         self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
-    ) -> DecoderOf:
+    ) -> DecoderFactory:
         """With the message that is named, or the first one."""
         _require()
-        from kafka_formats.protobuf.decoder import decoders_of
+        from kafka_formats.protobuf.decoder import factory_for
 
-        return decoders_of(schema, wanted, schema_by_id)
+        return factory_for(schema, wanted, schema_by_id)
 
     def losses(
         self, written: SchemaText, schema: SchemaText, wanted: pa.DataType

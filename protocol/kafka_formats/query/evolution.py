@@ -17,7 +17,7 @@ import pyarrow as pa
 from kafka_formats.errors import NotFoundError, SchemaError, UnknownSchemaError, path_of
 from kafka_formats.json.ddl import to_ddl
 from kafka_formats.payload.columns import Refusal
-from kafka_formats.payload.format import DecoderOf
+from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.payload.type_changes import Loss, new_fields
 from kafka_formats.query.formats import FORMATS
@@ -47,7 +47,7 @@ class Evolution:
     versions: Mapping[str, int]
     schemas: SchemasById
 
-    def refusal(self, schema_id: SchemaId, decoder_of: DecoderOf) -> Refusal | None:
+    def refusal(self, schema_id: SchemaId, decoders: DecoderFactory) -> Refusal | None:
         """Why a query has to stop at payloads of a schema; None if it has not.
 
         Raises:
@@ -58,11 +58,11 @@ class Evolution:
         try:
             if self.schemas.is_known(number):
                 # Mostly nothing is new, and the registry need not be asked.
-                found = self._difference(number, schema_id, decoder_of)
+                found = self._difference(number, schema_id, decoders)
                 place = found and self._newer_version(number)
             else:
                 place = self._newer_version(number)
-                found = place and self._difference(number, schema_id, decoder_of)
+                found = place and self._difference(number, schema_id, decoders)
         except UnknownSchemaError:
             # What becomes of the payload is a matter of the mode.
             return None
@@ -76,13 +76,13 @@ class Evolution:
         )
 
     def _difference(
-        self, number: SchemaId, schema_id: SchemaId, decoder_of: DecoderOf
+        self, number: SchemaId, schema_id: SchemaId, decoders: DecoderFactory
     ) -> tuple[str, str] | None:
         """The condition and the end of the sentence about a schema; None if all can be read."""
         try:
             written = replace(self.schemas(number), message=self.reader.message)
             lacking = [*self._lacking(written)]
-            why = None if lacking else self._why_unreadable(written, schema_id, decoder_of)
+            why = None if lacking else self._why_unreadable(written, schema_id, decoders)
         except UnknownSchemaError:
             raise
         except SchemaError as error:
@@ -108,14 +108,14 @@ class Evolution:
             yield f"{path_of(self.column, path)} {_shown(each)}"
 
     def _why_unreadable(
-        self, written: SchemaText, schema_id: SchemaId, decoder_of: DecoderOf
+        self, written: SchemaText, schema_id: SchemaId, decoders: DecoderFactory
     ) -> str | None:
         format_ = FORMATS[self.schemas.format]
         losses = [self._described(e) for e in format_.losses(written, self.reader, self.wanted)]
         if losses:
             return ", ".join(losses)
         try:
-            decoder_of(schema_id)
+            decoders.for_schema(schema_id)
         except UnknownSchemaError:
             raise
         except SchemaError as error:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from itertools import chain
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,19 +11,21 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Framing, Mode, SchemaEvolution
 from kafka_formats.payload.columns import ColumnFormat
-from kafka_formats.payload.format import DecoderOf, SchemaById
+from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.raw_columns import CHECKED_TEXT
-from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.decoder import Decoder, PutAside
 from kafka_formats.query.evolution import Evolution
 from kafka_formats.query.formats import FORMATS
-from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_formats.query.registries import Registries
-from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
+from kafka_formats.query.schema_choice import (
+    ColumnSchemas,
+    KnownSchema,
+    only_schema,
+    schema_to_read,
+)
 from kafka_formats.registry.schemas_by_id import SchemasById
 from kafka_protocol.errors import KafkaConfigError
-
-_log = logging.getLogger(__name__)
 
 
 class QueryFormats:
@@ -47,6 +45,7 @@ class QueryFormats:
             each.column: ColumnSchemas(each, topics, self._registries.source(each.framing))
             for each in options.payloads
         }
+        self._by_id: dict[str, SchemasById] = {}
 
     def columns(self, names: Collection[str] | None = None) -> Mapping[str, pa.DataType]:
         """The types of the decoded columns, of all or of some.
@@ -60,8 +59,8 @@ class QueryFormats:
             if names is None or each.column in names
         }
 
-    def decoder(self, wanted: pa.Schema) -> RecordDecoder:
-        """The decoder of the wanted columns, whose structs may have some of the fields only.
+    def column_formats(self, wanted: pa.Schema) -> dict[str, ColumnFormat]:
+        """How to decode the wanted columns, whose structs may have some of the fields only.
 
         Raises:
             KafkaError: A wanted field is in no schema, or as from `columns`.
@@ -69,22 +68,67 @@ class QueryFormats:
         options = self._options
         added = {*options.error_columns, *options.raw_columns}
         tells_faults = not added.isdisjoint(wanted.names)
-        formats = {
+        return {
             each.column: self._format_of(each, wanted)
             for each in options.payloads
             if tells_faults or each.column in wanted.names
         }
-        return RecordDecoder(wanted, formats, options.mode)
 
     def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> ColumnFormat:
-        schemas = self._schemas[payload.column]
         if payload.column in wanted.names:
             to = wanted.field(payload.column).type
         else:
             to = self._type_of(payload)
-        known = _schema_to_read(payload, schemas, to)
-        decoders = FORMATS[payload.format].decoders
-        return self.format_with(payload, known, to, partial(decoders, known.schema, to))
+        known = schema_to_read(payload, self._schemas[payload.column], to)
+        format_ = FORMATS[payload.format]
+        decoders = format_.decoder_factory(known.schema, to, self.writers(payload))
+        return self.column_format(payload, known, to, decoders)
+
+    def column_format(
+        self,
+        payload: PayloadOptions,
+        known: KnownSchema,
+        to: pa.DataType,
+        decoders: DecoderFactory,
+        part: pa.DataType | None = None,
+    ) -> ColumnFormat:
+        """How to decode a column to a type.
+
+        Args:
+            payload: The column's options.
+            known: The schema to read as.
+            to: The type of the values.
+            decoders: The decoders of payloads of all schemas.
+            part: The part of the schema that is read, if `to` is made of it.
+        """
+        schema_by_id = self._schemas_by_id(payload)
+        if payload.evolution is not SchemaEvolution.RESTART or schema_by_id is None:
+            return ColumnFormat(payload.framing, to, decoders)
+        latest = self._schemas[payload.column].latest
+        wanted = to if part is None else part
+        evolution = _evolution(payload, known, latest, wanted, schema_by_id)
+        return ColumnFormat(payload.framing, to, decoders, evolution.refusal)
+
+    def schemas_of(self, payload: PayloadOptions) -> ColumnSchemas:
+        """The schemas of a column."""
+        return self._schemas[payload.column]
+
+    def writers(self, payload: PayloadOptions) -> SchemasById | None:
+        """Finds the schemas that the payloads of a column were written with.
+
+        None where payloads name none, or the format does not need them.
+        """
+        needs_them = FORMATS[payload.format].needs_written_schema
+        return self._schemas_by_id(payload) if needs_them else None
+
+    def _schemas_by_id(self, payload: PayloadOptions) -> SchemasById | None:
+        config = self._registries.config(payload.framing)
+        if payload.framing is Framing.NONE or config is None:
+            return None
+        if payload.column not in self._by_id:
+            known = self._schemas[payload.column].written()
+            self._by_id[payload.column] = SchemasById(known, payload.format, config)
+        return self._by_id[payload.column]
 
     def nulls(self, column: str) -> NullPayloads | None:
         """The payloads of a column that stand for null; None if only null itself does.
@@ -98,53 +142,13 @@ class QueryFormats:
         return None
 
     def _nulls_of(self, payload: PayloadOptions) -> NullPayloads | None:
-        format_, schemas = FORMATS[payload.format], self._schemas[payload.column]
-        schema = schema_by_id = None
-        config = self._registries.config(payload.framing)
-        if format_.needs_written_schema:
-            if payload.framing is Framing.NONE or config is None:
-                schema = schemas.latest[0].schema
-            else:
-                schema_by_id = SchemasById(schemas.written(), payload.format, config)
-        found = format_.null_payloads(schema, schema_by_id)
-        return found and NullPayloads(payload.column, payload.framing, *found)
-
-    def schemas_of(self, payload: PayloadOptions) -> ColumnSchemas:
-        """The schemas of a column."""
-        return self._schemas[payload.column]
-
-    def format_with(
-        self,
-        payload: PayloadOptions,
-        known: KnownSchema,
-        to: pa.DataType,
-        decoders: Callable[[SchemaById | None], DecoderOf],
-        part: pa.DataType | None = None,
-    ) -> ColumnFormat:
-        """How to decode a column to a type.
-
-        Args:
-            payload: The column's options.
-            known: The schema to read as.
-            to: The type of the values.
-            decoders: Makes the decoders of payloads of several schemas. It gets what finds the
-                schemas that payloads were written with; None if they need not be found.
-            part: The part of the schema that is read, if `to` is made of it.
-        """
         format_ = FORMATS[payload.format]
-        schemas = self._schemas[payload.column]
-        schema_by_id = None
-        config = self._registries.config(payload.framing)
-        is_framed = payload.framing is not Framing.NONE
-        stops = payload.evolution is SchemaEvolution.RESTART
-        if is_framed and config is not None and (format_.needs_written_schema or stops):
-            schema_by_id = SchemasById(schemas.written(), payload.format, config)
-        decoder_of = decoders(schema_by_id if format_.needs_written_schema else None)
-        if not stops or schema_by_id is None:
-            return ColumnFormat(payload.framing, to, decoder_of)
-        wanted = to if part is None else part
-        evolution = _evolution(payload, known, schemas.latest, wanted, schema_by_id)
-        return ColumnFormat(payload.framing, to, decoder_of, evolution.refusal)
+        writers = self.writers(payload)
+        schema = None
+        if format_.needs_written_schema and writers is None:
+            schema = self._schemas[payload.column].latest[0].schema
+        found = format_.null_payloads(schema, writers)
+        return found and NullPayloads(payload.column, payload.framing, *found)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
         known = only_schema(payload, self._schemas[payload.column].latest)
@@ -152,14 +156,14 @@ class QueryFormats:
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
 
 
-def record_decoder(
+def decoder_of(
     wanted: pa.Schema,
     formats: QueryFormats | None,
     *,
     checked_text: Sequence[str],
     mode: Mode,
-    puts_aside: bool,
-) -> RecordDecoder:
+    put_aside: PutAside | None = None,
+) -> Decoder:
     """The decoder of the wanted columns, with raw ones as the types that are wanted.
 
     Args:
@@ -167,44 +171,16 @@ def record_decoder(
         formats: The formats of the query; None if no column has one.
         checked_text: The raw columns of text whose bytes have to be UTF-8.
         mode: How to treat broken payloads.
-        puts_aside: Whether records that are left out are given to the caller of `decode`.
+        put_aside: Takes records that are left out; None to log them.
 
     Raises:
-        KafkaError: As from `QueryFormats.decoder`.
+        KafkaError: As from `QueryFormats.column_formats`.
     """
-    decoded = {} if formats is None else formats.decoder(wanted).formats
+    decoded = {} if formats is None else formats.column_formats(wanted)
     text = dict.fromkeys(checked_text, CHECKED_TEXT)
     # The key before the value, as errors and dead letters name the first fault.
     in_order = dict(sorted({**decoded, **text}.items()))
-    return RecordDecoder(wanted, in_order, mode, puts_aside)
-
-
-def upsert_decoder(decoder: RecordDecoder, formats: QueryFormats | None) -> RecordDecoder:
-    """The same for a read with a row for each key, which values that stand for null delete.
-
-    Raises:
-        KafkaError: As from `QueryFormats.nulls`.
-    """
-    return decoder if formats is None else replace(decoder, nulls=formats.nulls("value"))
-
-
-def only_schema(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:
-    """The schema of all topics: one name and one type."""
-    format_ = FORMATS[payload.format]
-    first = schemas[0].schema
-    for other in schemas[1:]:
-        if other.schema == first:
-            # It need not have a type: a query may want a part that has one.
-            continue
-        is_same_name = format_.name_of(other.schema) == format_.name_of(first)
-        if not is_same_name or format_.type_of(other.schema) != format_.type_of(first):
-            column = payload.column
-            raise KafkaConfigError(
-                f"The {column}s of the topics have different schemas, {schemas[0].origin} and "
-                f"{other.origin}: read each topic with a query of its own, or set "
-                f"{column}.subject or {column}.schema to the schema to read all of them as."
-            )
-    return schemas[0]
+    return Decoder(wanted, in_order, mode, put_aside)
 
 
 def _evolution(
@@ -224,61 +200,3 @@ def _evolution(
         ) from error
     versions = {each.subject: each.version for each in [*latest, known]}
     return Evolution(payload.column, known.schema, read_as, wanted, versions, schema_by_id)
-
-
-def _schema_to_read(
-    payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
-) -> KnownSchema:
-    """The newest schema that has the wanted fields, or the wanted type as a schema.
-
-    A schema may have changed since the query's columns were determined.
-    """
-    if not schemas.are_known and (known := _type_as_schema(payload, wanted)) is not None:
-        return known
-    format_ = FORMATS[payload.format]
-    return newest_schema(payload, schemas, lambda schema: format_.check_part(schema, wanted))
-
-
-def newest_schema(
-    payload: PayloadOptions, schemas: ColumnSchemas, check: Callable[[SchemaText], object]
-) -> KnownSchema:
-    """The newest schema that a check does not refuse by SchemaError.
-
-    Raises:
-        KafkaConfigError: All are refused. Names the reason why the latest is.
-    """
-    latest = only_schema(payload, schemas.latest)
-    refusal = None
-    for known in chain([latest], schemas.older()):
-        try:
-            check(known.schema)
-        except SchemaError as error:
-            refusal = refusal or error
-            continue
-        if known is not latest:
-            _log.warning(
-                "The %ss are read as %s. There is %s, which the query can use after a new load().",
-                payload.column,
-                known.origin,
-                latest.origin,
-            )
-        return known
-    raise KafkaConfigError(
-        f"Column '{payload.column}' cannot be read as {latest.origin}: {refusal}"
-    ) from refusal
-
-
-def _type_as_schema(payload: PayloadOptions, wanted: pa.DataType) -> KnownSchema | None:
-    """The schema of a read that has only the type that it wants; None if that is not enough."""
-    format_ = FORMATS[payload.format]
-    try:
-        schema = format_.schema_to_read(wanted)
-        if schema is None:
-            return None
-        format_.check_part(schema, wanted)
-    except SchemaError as error:
-        raise KafkaConfigError(
-            f"Column '{payload.column}' cannot be read as {wanted} from {payload.format.value}: "
-            f"{error}"
-        ) from error
-    return KnownSchema("the schema of the read", schema)

@@ -1,17 +1,20 @@
 """The schemas of a column of payloads: given by the user, or by the registry. Only the driver asks.
 
-An executor asks the registry only for schemas that were registered after the query began. Which of
-them has the wanted fields is decided in `read`.
+An executor asks the registry only for schemas that were registered after the query began.
 """
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
+
+import pyarrow as pa
 
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.json.ddl import is_ddl
@@ -22,6 +25,8 @@ from kafka_formats.query.formats import FORMATS
 from kafka_formats.registry.schemas import SchemaSource, SubjectVersion
 from kafka_formats.registry.schemas_by_id import schema_text_of
 from kafka_protocol.errors import KafkaConfigError
+
+_log = logging.getLogger(__name__)
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
 _MAX_VERSIONS: Final = 100
@@ -232,6 +237,86 @@ class ColumnSchemas:
         except SchemaError as error:
             raise KafkaConfigError(f"Option '{option}': {error}") from error
         return KnownSchema(f"the id {given}", self._named(text), schema.id)
+
+
+def only_schema(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:
+    """The schema of all topics: one name and one type."""
+    format_ = FORMATS[payload.format]
+    first = schemas[0].schema
+    for other in schemas[1:]:
+        if other.schema == first:
+            # It need not have a type: a query may want a part that has one.
+            continue
+        is_same_name = format_.name_of(other.schema) == format_.name_of(first)
+        if not is_same_name or format_.type_of(other.schema) != format_.type_of(first):
+            column = payload.column
+            raise KafkaConfigError(
+                f"The {column}s of the topics have different schemas, {schemas[0].origin} and "
+                f"{other.origin}: read each topic with a query of its own, or set "
+                f"{column}.subject or {column}.schema to the schema to read all of them as."
+            )
+    return schemas[0]
+
+
+def schema_to_read(
+    payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
+) -> KnownSchema:
+    """The newest schema that has the wanted fields, or the wanted type as a schema.
+
+    A schema may have changed since the query's columns were determined.
+
+    Raises:
+        KafkaConfigError: No schema has the wanted fields.
+    """
+    if not schemas.are_known and (known := _type_as_schema(payload, wanted)) is not None:
+        return known
+    format_ = FORMATS[payload.format]
+    return newest_schema(payload, schemas, lambda schema: format_.check_part(schema, wanted))
+
+
+def newest_schema(
+    payload: PayloadOptions, schemas: ColumnSchemas, check: Callable[[SchemaText], object]
+) -> KnownSchema:
+    """The newest schema that a check does not refuse by SchemaError.
+
+    Raises:
+        KafkaConfigError: All are refused. Names the reason why the latest is.
+    """
+    latest = only_schema(payload, schemas.latest)
+    refusal = None
+    for known in chain([latest], schemas.older()):
+        try:
+            check(known.schema)
+        except SchemaError as error:
+            refusal = refusal or error
+            continue
+        if known is not latest:
+            _log.warning(
+                "The %ss are read as %s. There is %s, which the query can use after a new load().",
+                payload.column,
+                known.origin,
+                latest.origin,
+            )
+        return known
+    raise KafkaConfigError(
+        f"Column '{payload.column}' cannot be read as {latest.origin}: {refusal}"
+    ) from refusal
+
+
+def _type_as_schema(payload: PayloadOptions, wanted: pa.DataType) -> KnownSchema | None:
+    """The schema of a read that has only the type that it wants; None if that is not enough."""
+    format_ = FORMATS[payload.format]
+    try:
+        schema = format_.schema_to_read(wanted)
+        if schema is None:
+            return None
+        format_.check_part(schema, wanted)
+    except SchemaError as error:
+        raise KafkaConfigError(
+            f"Column '{payload.column}' cannot be read as {wanted} from {payload.format.value}: "
+            f"{error}"
+        ) from error
+    return KnownSchema("the schema of the read", schema)
 
 
 def _text_of(content: bytes) -> str:

@@ -6,7 +6,7 @@ the rows that stay are decoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -34,19 +34,20 @@ _DEFAULT_LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """Makes a table of records.
+    """Makes a table of records; a stage of a read.
 
     Attributes:
         columns: The columns of the result: those of records, and `op`.
         options: Whether tombstones stay, and what a null key is.
-        folder: For temporary files, if rows do not fit in memory; None for the system's.
+        folder: Returns the folder for temporary files in a task, if rows do not fit in memory; None
+            for the system's.
         limits: How much memory to use.
         nulls: The values that stand for null; None if only null itself does.
     """
 
     columns: tuple[str, ...]
     options: EnvelopeOptions
-    folder: str | None = None
+    folder: Callable[[], str | None] | None = None
     limits: Limits = _DEFAULT_LIMITS
     nulls: NullPayloads | None = None
 
@@ -75,7 +76,7 @@ class Upsert:
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         numbers = _PartitionNumbers()
-        with closing(NewestRows(self.folder, self.limits)) as newest:
+        with closing(NewestRows(self.folder and self.folder(), self.limits)) as newest:
             for batch in batches:
                 self._check_keys(batch)
                 newest.add(self._carried(batch, numbers.of(batch)))

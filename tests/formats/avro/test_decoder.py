@@ -8,7 +8,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.decoder import AvroDecoders, decoder_for
+from kafka_formats.avro.decoder import AvroDecoderFactory, decoder_for
 from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.errors import SchemaError
@@ -43,17 +43,17 @@ def test_a_schema_may_refer_to_others() -> None:
 
 
 def test_readers_are_made_once() -> None:
-    again = pickle.loads(pickle.dumps(AvroDecoders(ORDER, WHOLE, None)))
-    assert again(None) is decoder_for(ORDER, ORDER, WHOLE)
+    again = pickle.loads(pickle.dumps(AvroDecoderFactory(ORDER, WHOLE, None)))
+    assert again.for_schema(None) is decoder_for(ORDER, ORDER, WHOLE)
 
 
 def test_the_writer_follows_from_the_id() -> None:
     old = SchemaText(
         '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
     )
-    readers = AvroDecoders(ORDER, ID, {1: ORDER, 2: old}.__getitem__)  # type: ignore[arg-type]
-    assert readers(1) is decoder_for(ORDER, ORDER, ID)
-    found = readers(2).decode(pa.array([varint(7)], pa.binary()), 0)
+    readers = AvroDecoderFactory(ORDER, ID, {1: ORDER, 2: old}.__getitem__)  # type: ignore[arg-type]
+    assert readers.for_schema(1) is decoder_for(ORDER, ORDER, ID)
+    found = readers.for_schema(2).decode(pa.array([varint(7)], pa.binary()), 0)
     assert found.values.to_pylist() == [{"id": 7}]
 
 

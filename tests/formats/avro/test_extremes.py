@@ -67,7 +67,7 @@ def test_a_schema_is_nested_as_deep_as_arrow_takes_it(kind: str) -> None:
         SchemaText(json.dumps(nested(kind, 99))),
     )
     to = AvroFormat().type_of(deep)
-    found = AvroFormat().decoders(deep, to, None)(None)
+    found = AvroFormat().decoder_factory(deep, to, None).for_schema(None)
     row = nested_payload(kind, 45, items=1)
     assert not found.decode(pa.array([row]), 0).is_broken.any()
     with pytest.raises(SchemaError, match="nested more than"):

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_formats.debezium.query import DebeziumQuery, EventRecordDecoder
+from kafka_formats.debezium.query import DebeziumQuery
+from kafka_formats.debezium.rows import EventRows
 from kafka_formats.options.alone import parse_alone
-from kafka_formats.query.record_decoder import Decoder
+from kafka_formats.stage import Stage, through
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 
 Record = tuple[bytes | None, bytes | None]
@@ -97,24 +98,29 @@ def query_with(options: Mapping[str, str], *, has_headers: bool = False) -> Debe
     )
 
 
-def decoder_with(
+def stages_with(
     options: Mapping[str, str],
     types: Mapping[str, pa.DataType] | None = None,
     columns: Sequence[str] | None = None,
-) -> EventRecordDecoder:
-    """The decoder of a query."""
+) -> tuple[Stage, ...]:
+    """The stages of a query."""
     query = query_with(options)
-    return query.decoder(query.wanted(columns, types or {}))
+    return query.stages(query.wanted(columns, types or {}))
 
 
-def rows_of(decoder: Decoder, given: Sequence[Record]) -> list[dict[str, Any]]:
+def table_of(stages: Sequence[Stage], given: Sequence[Record]) -> pa.Table:
     """The rows of records."""
-    batch = records(given).select([*decoder.source_columns])
-    rows: list[dict[str, Any]] = []
-    for decoded in decoder.decode([batch]):
-        assert decoded.schema.equals(decoder.schema)
-        decoded.validate(full=True)
-        rows += decoded.to_pylist()
+    batch = records(given).select([*stages[0].source_columns])
+    (rows,) = (each for each in stages if isinstance(each, EventRows))
+    decoded = [*through(stages, [batch])]
+    for each in decoded:
+        each.validate(full=True)
+    return pa.Table.from_batches(decoded, rows.schema)
+
+
+def rows_of(stages: Sequence[Stage], given: Sequence[Record]) -> list[dict[str, Any]]:
+    """The rows of records."""
+    rows: list[dict[str, Any]] = table_of(stages, given).to_pylist()
     return rows
 
 
@@ -125,4 +131,4 @@ def read(
     columns: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
     """The rows that options make of records."""
-    return rows_of(decoder_with(options, types, columns), given)
+    return rows_of(stages_with(options, types, columns), given)

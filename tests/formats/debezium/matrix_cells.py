@@ -31,7 +31,7 @@ from tests.change_data.matrix import (
     required,
 )
 from tests.fakes.registry import registry, subjects
-from tests.formats.debezium.events import Record, query_with, records
+from tests.formats.debezium.events import Record, query_with, table_of
 from tests.formats.debezium.matrix_values import meaning, meaning_of_text
 
 FILE: Final = Path(__file__).with_name("recorded_matrix.json.xz")
@@ -163,9 +163,7 @@ def _decoded(
         def rows(names: Sequence[str], of: Sequence[Record]) -> pa.Table:
             wanted = [*names, "_unavailable", "_error"]
             picked = {name: types[name] for name in names if name in types}
-            decoder = query.decoder(query.wanted(wanted, picked))
-            batch = records(of).select([*decoder.source_columns])
-            return pa.Table.from_batches(decoder.decode([batch]), decoder.schema)
+            return table_of(query.stages(query.wanted(wanted, picked)), of)
 
         yield from _read(rows, own, events)
 

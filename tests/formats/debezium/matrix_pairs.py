@@ -32,7 +32,7 @@ from tests.change_data.matrix import (
     columns,
 )
 from tests.fakes.registry import registry, subjects
-from tests.formats.debezium.events import Record, dumped, query_with, records, wrapped
+from tests.formats.debezium.events import Record, dumped, query_with, table_of, wrapped
 from tests.formats.debezium.matrix_cells import EXACT, NULL, OTHER, REFUSED, recorded, records_in
 from tests.formats.debezium.matrix_values import meaning, meaning_of_text
 
@@ -171,9 +171,7 @@ def altered_of(converter: str, mode: str) -> Iterator[PairCell]:
 
 def _rows(query: DebeziumQuery, column: str, events: Sequence[Record]) -> list[Any]:
     """The values of a column, or the errors instead of them."""
-    decoder = query.decoder(query.wanted([column, "_error"], {}))
-    batch = records(events).select([*decoder.source_columns])
-    rows = pa.Table.from_batches(decoder.decode([batch]), decoder.schema)
+    rows = table_of(query.stages(query.wanted([column, "_error"], {})), events)
     errors = rows["_error"].to_pylist()
     return [error or found for found, error in zip(rows[column], errors, strict=True)]
 

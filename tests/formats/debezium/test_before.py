@@ -17,12 +17,12 @@ from tests.formats.debezium.events import (
     Record,
     connect_envelope,
     connect_struct,
-    decoder_with,
     dumped,
     event,
     query_with,
     read,
     rows_of,
+    stages_with,
     wrapped,
 )
 from tests.formats.debezium.test_query import (
@@ -146,13 +146,13 @@ def test_a_table_with_a_column_of_this_name() -> None:
     )
     told = {**options, "debezium.before": "true"}
     assert config_error(query_with(told).schema) == refused
-    assert config_error(decoder_with, told, None, ["id", "before", "Before"]) == refused
+    assert config_error(stages_with, told, None, ["id", "before", "Before"]) == refused
     # It is the table's as long as nobody asks for the other one.
     given = [(None, dumped(event("u", {"id": 1}, {"id": 2, "Before": "noon"})))]
     assert short(read(options, given), "Before") == [("noon",)]
     named = {**JSON, "value.schema": "id bigint, before string"}
     to = pa.schema([pa.field("before", ID)])
-    assert "has a column 'before'" in config_error(query_with(named).decoder, to)
+    assert "has a column 'before'" in config_error(query_with(named).stages, to)
     # A struct of this name is always the row before: it is no column for `value.schema`.
     struct = {**JSON, "value.schema": "id bigint, before struct<id bigint>"}
     assert "has a column 'before'" in config_error(query_with(struct).schema)
@@ -178,7 +178,7 @@ def test_a_table_with_a_column_of_this_name() -> None:
     ],
 )
 def test_types_that_it_cannot_have(wanted: list[tuple[str, pa.DataType]], message: str) -> None:
-    assert message in config_error(query_with(BEFORE).decoder, pa.schema(wanted))
+    assert message in config_error(query_with(BEFORE).stages, pa.schema(wanted))
 
 
 def test_values_that_are_not_available_are_null_as_in_the_row() -> None:
@@ -248,7 +248,7 @@ def test_avro() -> None:
         options = {**avro_options(fake.url), "debezium.before": "true"}
         schema = query_with(options).schema()
         assert schema.field("before").type == pa.struct([schema.field(each) for each in EXPECTED])
-        decoder = pickle.loads(pickle.dumps(decoder_with(options)))
+        decoder = pickle.loads(pickle.dumps(stages_with(options)))
         rows = rows_of(decoder, given)
         assert short(rows, "id", "before") == [(2, EXPECTED), (1, EXPECTED), (1, None)]
         # Some of the fields, with other types; others of the row.
@@ -269,7 +269,7 @@ def test_avro_whose_envelope_has_no_row_before() -> None:
     schema["fields"][0] = {"name": "after", "type": ["null", value], "default": None}
     options = {"value.format": "avro", "value.schema": json.dumps(schema), "key.format": "raw"}
     assert "id" in query_with(options).schema().names
-    error = config_error(decoder_with, options, {"before": ID}, ["id", "before"])
+    error = config_error(stages_with, options, {"before": ID}, ["id", "before"])
     assert "as it has no field 'before'" in error
 
 
@@ -317,7 +317,7 @@ def test_a_column_that_is_added_is_in_the_row_before_too() -> None:
 def test_keys_without_a_schema_are_structs(wanted: pa.DataType) -> None:
     """The same rule for the column `key`: it was a TypeError."""
     to = pa.schema([("id", pa.int64()), ("key", wanted)])
-    error = config_error(query_with(JSON).decoder, to)
+    error = config_error(query_with(JSON).stages, to)
     assert error == f"Column 'key' is a struct of the fields of keys, not {wanted}."
     rows = read(JSON, [DELETE], {"id": pa.int64(), "key": ID})
     assert short(rows, "id", "key") == [(1, {"id": 1})]

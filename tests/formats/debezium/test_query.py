@@ -18,8 +18,9 @@ from kafka_formats.avro.format import AvroFormat
 from kafka_formats.errors import MalformedRecordError, SchemaEvolvedError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.decoder import BrokenRecord
 from kafka_formats.query.formats import FORMATS
-from kafka_formats.query.record_decoder import BrokenRecord
+from kafka_formats.stage import through
 from tests.config_error import config_error
 from tests.fakes.registry import registry, subjects
 from tests.formats.debezium.events import (
@@ -28,13 +29,13 @@ from tests.formats.debezium.events import (
     Record,
     connect_envelope,
     connect_struct,
-    decoder_with,
     dumped,
     event,
     query_with,
     read,
     records,
     rows_of,
+    stages_with,
     wrapped,
 )
 from tests.formats.protobuf.messages import message_class
@@ -592,7 +593,7 @@ def test_names_of_the_table_and_of_changes() -> None:
     assert (found["__op"], found["__topic"], found["__offset"]) == ("c", "shop.public.items", 0)
     # Without the columns that have two meanings.
     assert read(options, given, columns=["id", "offset"]) == [{"id": 1, "offset": 0}]
-    assert "has a column 'key'" in config_error(decoder_with, options, None, ["id", "key"])
+    assert "has a column 'key'" in config_error(stages_with, options, None, ["id", "key"])
     fixed = {**JSON, "value.schema": "_unavailable string"}
     assert "without it, in .schema(...)" in config_error(query_with(fixed).schema)
 
@@ -612,7 +613,7 @@ def test_names_of_the_table_and_of_changes() -> None:
     ],
 )
 def test_columns_that_are_not_there(columns: list[pa.Field], message: str) -> None:
-    assert message in config_error(query_with(DDL).decoder, pa.schema(columns))
+    assert message in config_error(query_with(DDL).stages, pa.schema(columns))
 
 
 def test_the_columns_of_a_table_must_be_known() -> None:
@@ -623,7 +624,7 @@ def test_the_columns_of_a_table_must_be_known() -> None:
 
 
 def test_types_that_json_does_not_have() -> None:
-    error = config_error(decoder_with, JSON, {"x": pa.duration("us")}, ["x"])
+    error = config_error(stages_with, JSON, {"x": pa.duration("us")}, ["x"])
     assert "The values cannot be read: the field 'before.x' has the type duration[us]" in error
 
 
@@ -635,13 +636,13 @@ def test_keys_are_structs() -> None:
 def test_headers() -> None:
     query = query_with(DDL, has_headers=True)
     assert "headers" in query.schema().names
-    (row,) = rows_of(query.decoder(query.wanted(["id", "headers"], {})), [INSERT])
+    (row,) = rows_of(query.stages(query.wanted(["id", "headers"], {})), [INSERT])
     assert row == {"id": 1, "headers": None}
 
 
 def test_a_column_has_one_type_in_rows_and_keys() -> None:
     types = {"key": pa.struct([("id", pa.int32())])}
-    error = config_error(decoder_with, DDL, types, ["id", "key"])
+    error = config_error(stages_with, DDL, types, ["id", "key"])
     assert "Column 'id' is wanted as int64, and in keys as int32: name one type for both." in error
 
 
@@ -813,7 +814,7 @@ def test_avro_of_a_registry() -> None:
         assert schema.field("price").type == pa.decimal128(10, 2)
         assert schema.field("ms").type == pa.timestamp("us")
         assert schema.field("wide").type == pa.string()
-        decoder = pickle.loads(pickle.dumps(decoder_with(options)))
+        decoder = pickle.loads(pickle.dumps(stages_with(options)))
         given: list[Record] = [(key, each) for each in avro_events(FULL, 1, AVRO_ROW)]
         rows = rows_of(decoder, [*given, (key, None)])
         assert short(rows, "op", "source", "key") == [(op, {"lsn": 7}, {"id": 1}) for op in "cdd"]
@@ -872,7 +873,7 @@ def test_avro_without_names_and_without_before() -> None:
     }
     options = {"value.format": "avro", "value.schema": json.dumps(schema), "key.format": "raw"}
     types = {"at": pa.timestamp("us")}
-    error = config_error(decoder_with, options, types, ["at"])
+    error = config_error(stages_with, options, types, ["at"])
     assert "the field 'after.at': it is wanted as timestamp_ntz, and no schema tells" in error
     micros = {**options, "debezium.time.precision.mode": "microseconds"}
     row = {"after": {"at": 5}, "source": {"lsn": 1}, "op": "c", "ts_ms": 1}
@@ -1029,7 +1030,7 @@ def test_events_of_mongodb_are_refused_in_one_sentence() -> None:
     assert refused in config_error(query_with({**options, "key.format": "raw"}).schema)
     # As the sentence says.
     to = pa.struct({"after": pa.string()})
-    decoder = FORMATS[Format.JSON].decoders(SchemaText(""), to, None)(None)
+    decoder = FORMATS[Format.JSON].decoder_factory(SchemaText(""), to, None).for_schema(None)
     payload = pa.array([dumped(event("c", after=document))], pa.binary())
     assert decoder.decode(payload, 0).values.to_pylist() == [{"after": document}]
 
@@ -1048,9 +1049,9 @@ def test_many_records_of_several_schemas_keep_their_order() -> None:
 
 
 def test_batches_without_rows_are_not_there() -> None:
-    decoder = decoder_with(DDL)
-    batch = records([TOMBSTONE, TRUNCATE]).select([*decoder.source_columns])
-    assert list(decoder.decode([batch])) == []
+    stages = stages_with(DDL)
+    batch = records([TOMBSTONE, TRUNCATE]).select([*stages[0].source_columns])
+    assert list(through(stages, [batch])) == []
 
 
 # Beside other options.
@@ -1058,20 +1059,21 @@ def test_batches_without_rows_are_not_there() -> None:
 
 def test_records_that_are_left_out_are_given_to_the_caller() -> None:
     query = query_with({**DDL, "mode": "DROPMALFORMED"})
-    decoder = query.decoder(query.wanted(["id"], {}), puts_aside=True)
-    assert {"key", "value", "headers"} <= {*decoder.source_columns}
     aside: list[tuple[list[Any], list[str]]] = []
 
     def put_aside(left_out: pa.RecordBatch, faults: Iterator[BrokenRecord]) -> None:
         aside.append((left_out.column("value").to_pylist(), [str(each) for each in faults]))
 
+    stages = query.stages(query.wanted(["id"], {}), put_aside)
+    columns = [*stages[0].source_columns]
+    assert {"key", "value", "headers"} <= {*columns}
     given = [INSERT, (None, dumped(event("d"))), TOMBSTONE, (KEY_1, b"{}")]
     batch = records(given)
     times = batch.column("timestamp").cast(pa.int64())
     with_times = pa.RecordBatch.from_arrays(
         [*batch.columns, times], names=[*batch.schema.names, "timestampMs"]
     )
-    rows = decoder.decode([with_times.select([*decoder.source_columns])], put_aside)
+    rows = through(stages, [with_times.select(columns)])
     assert [row for each in rows for row in each.to_pylist()] == [{"id": 1}]
     ((values, faults),) = aside
     assert values == [given[1][1], b"{}"]
@@ -1083,7 +1085,7 @@ def test_a_stream_may_stop_at_a_column_that_is_added() -> None:
     first, second = avro_schema(id="long"), avro_schema(id="long", name="string")
     with avro_registry(first) as fake:
         options = {**avro_options(fake.url), "value.schema.evolution": "restart"}
-        decoder = decoder_with(options)
+        decoder = stages_with(options)
         both = [
             (None, payload)
             for number, schema in enumerate((first, second), start=1)

@@ -151,7 +151,7 @@ def rows(
     with options_for(topic) as options:
         read = parse_alone({"envelope": "debezium", **options, **more})
         query = DebeziumQuery(read.formats, read.envelope.debezium, [topic], has_headers=False)
-        return rows_of(query.decoder(query.wanted(None, types or {})), given)
+        return rows_of(query.stages(query.wanted(None, types or {})), given)
 
 
 @pytest.mark.no_cover
@@ -207,7 +207,7 @@ def test_infinity_is_a_value() -> None:
     given = recorded("told.public.items")[2:3]
     read = parse_alone({"envelope": "debezium", **json_options("told.public.items")})
     query = DebeziumQuery(read.formats, read.envelope.debezium, ["t"], has_headers=False)
-    (row,) = rows_of(query.decoder(query.wanted(["id", "at3"], {"at3": pa.int64()})), given)
+    (row,) = rows_of(query.stages(query.wanted(["id", "at3"], {"at3": pa.int64()})), given)
     assert row == {"id": 3, "at3": 9_223_372_036_825_200}
 
 
@@ -253,7 +253,7 @@ def test_topics_beside_those_of_tables() -> None:
     options = {"envelope": "debezium", "value.format": "json", "value.schema": "id int"}
     read = parse_alone({**options, "debezium.otherEvents": "keep"})
     query = DebeziumQuery(read.formats, read.envelope.debezium, ["t"], has_headers=False)
-    decoder = query.decoder(query.wanted(["op", "id"], {}))
+    decoder = query.stages(query.wanted(["op", "id"], {}))
     for topic in ("plain.message", "told.message"):
         assert rows_of(decoder, recorded(topic)) == [{"op": "m", "id": None}]
     for topic in ("__debezium-heartbeat.plain", "__debezium-heartbeat.told"):

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.debezium.query import EventRecordDecoder
+from kafka_formats.stage import Stage
 from tests.fakes.registry import registry, subjects
 from tests.formats.connect.test_decimals import unscaled
 from tests.formats.debezium.events import (
     Record,
     connect_envelope,
     connect_struct,
-    decoder_with,
     dumped,
     event,
     rows_of,
+    stages_with,
     wrapped,
 )
 from tests.formats.debezium.test_query import (
@@ -118,7 +118,7 @@ def as_read(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def decoders() -> Iterator[list[EventRecordDecoder]]:
+def decoders() -> Iterator[list[tuple[Stage, ...]]]:
     """Of JSON without schemas and with them, and of Avro."""
     respond = subjects(
         **{
@@ -131,7 +131,7 @@ def decoders() -> Iterator[list[EventRecordDecoder]]:
     columns = [*NAMES, "op", "offset", "_unavailable", "before"]
     with registry(respond) as fake:
         options = (plain, told, avro_options(fake.url))
-        yield [decoder_with(each, columns=columns) for each in options]
+        yield [stages_with(each, columns=columns) for each in options]
 
 
 def record(offset: int, change: Any) -> list[Record]:
@@ -151,7 +151,7 @@ def record(offset: int, change: Any) -> list[Record]:
 @pytest.mark.many_inputs
 @given(st.lists(CHANGES, max_size=30))
 def test_changes_have_the_same_rows_in_all_forms(
-    decoders: list[EventRecordDecoder], changes: list[Any]
+    decoders: list[tuple[Stage, ...]], changes: list[Any]
 ) -> None:
     expected = [*expected_rows(changes)]
     forms = [record(offset, change) for offset, change in enumerate(changes)]

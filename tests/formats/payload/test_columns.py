@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.columns import Fault, decode_column
-from kafka_formats.payload.format import Decoded, PayloadDecoder
+from kafka_formats.payload.format import PayloadDecoder, Values
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 
 ROWS = st.lists(st.sampled_from([None, 1, 2, 3, "unframed", "broken"]), max_size=30)
@@ -24,7 +24,7 @@ class Decoder:
     def __init__(self, schema_id: int) -> None:
         self._schema_id = schema_id
 
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Payloads with an exclamation mark are broken."""
         listed = payloads.to_pylist()
         values = [
@@ -32,17 +32,18 @@ class Decoder:
             for each in listed
         ]
         is_broken = np.array([each is not None and b"!" in each for each in listed], dtype=np.bool_)
-        return Decoded(pa.array(values, pa.int64()), is_broken)
+        return Values(pa.array(values, pa.int64()), is_broken)
 
     def explain(self, payload: bytes) -> PayloadError:
         return PayloadError("a", f"{payload!r} has a mark")
 
 
-def decoder_of(schema_id: SchemaId) -> PayloadDecoder:
-    assert isinstance(schema_id, int)
-    if schema_id == 3:
-        raise SchemaError("there is no schema 3")
-    return Decoder(schema_id)
+class Factory:
+    def for_schema(self, schema_id: SchemaId) -> PayloadDecoder:
+        assert isinstance(schema_id, int)
+        if schema_id == 3:
+            raise SchemaError("there is no schema 3")
+        return Decoder(schema_id)
 
 
 @given(ROWS)
@@ -64,7 +65,7 @@ def test_each_payload_is_read_with_the_schema_of_its_group(rows: list[int | str 
             unframed.append(number)
     framed = [Group(schema_id, 1, np.array(each)) for schema_id, each in groups.items()]
     frames = Frames(framed, np.array(unframed, dtype=np.int64))
-    found = decode_column(pa.array(payloads, pa.binary()), frames, decoder_of, pa.int64())
+    found = decode_column(pa.array(payloads, pa.binary()), frames, Factory(), pa.int64())
     assert found.is_broken.tolist() == [each == "broken" for each in expected]
     whole = [each for each in expected if each != "broken"]
     assert found.values.filter(pa.array(~found.is_broken)).to_pylist() == whole
@@ -90,6 +91,6 @@ def test_each_payload_is_read_with_the_schema_of_its_group(rows: list[int | str 
 def test_what_is_wrong_with_a_payload(row: int, fault: Fault) -> None:
     payloads = pa.array([b"ff", b"f!b", b"f", b"x", b""], pa.binary())
     groups = [Group(1, 1, np.array([0, 1])), Group(3, 1, np.array([2]))]
-    found = decode_column(payloads, Frames(groups, np.array([3, 4])), decoder_of, pa.int64())
+    found = decode_column(payloads, Frames(groups, np.array([3, 4])), Factory(), pa.int64())
     assert found.is_broken.tolist() == [False, True, True, True, True]
     assert found.fault(row) == fault

@@ -21,8 +21,10 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import RegistryError
 from kafka_formats.options.alone import parse_alone
-from kafka_formats.query.read import QueryFormats, record_decoder, upsert_decoder
-from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.payload.nulls import NullPayloads
+from kafka_formats.query.decoder import Decoder
+from kafka_formats.query.read import QueryFormats, decoder_of
+from kafka_formats.stage import through
 from kafka_formats.upsert.upsert import Upsert
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA
 from tests.fakes.glue import glue, version_id
@@ -169,7 +171,10 @@ def respond(form: str) -> Any:
 
 
 @contextmanager
-def decoder_of(form: str, columns: list[str], *, mode: str = "FAILFAST") -> Iterator[RecordDecoder]:
+def decoding(
+    form: str, columns: list[str], *, mode: str = "FAILFAST"
+) -> Iterator[tuple[Decoder, NullPayloads | None]]:
+    """The decoder of a query, and its values that delete a key."""
     with registry(respond(form)) as fake:
         given = {
             name: fake.url if value == "URL" else value
@@ -182,14 +187,8 @@ def decoder_of(form: str, columns: list[str], *, mode: str = "FAILFAST") -> Iter
         known = {field.name: field.type for field in RECORD_SCHEMA}
         known |= {"op": pa.string(), **query.columns()}
         wanted = pa.schema([(name, known[name]) for name in columns])
-        decoder = record_decoder(
-            wanted,
-            query,
-            checked_text=[],
-            mode=parsed.formats.mode,
-            puts_aside=False,
-        )
-        yield pickle.loads(pickle.dumps(upsert_decoder(decoder, query)))
+        decoder = decoder_of(wanted, query, checked_text=[], mode=parsed.formats.mode)
+        yield pickle.loads(pickle.dumps((decoder, query.nulls("value"))))
 
 
 def batch_of(records: Sequence[tuple[bytes, bytes | None]], headers: Mapping[str, bytes]) -> Any:
@@ -207,15 +206,16 @@ def batch_of(records: Sequence[tuple[bytes, bytes | None]], headers: Mapping[str
 
 
 def rows_of(
-    decoder: RecordDecoder,
+    decoding: tuple[Decoder, NullPayloads | None],
     records: Sequence[tuple[bytes, bytes | None]],
     headers: Mapping[str, bytes],
     tombstones: str,
 ) -> list[dict[str, Any]]:
     options = parse_alone({"envelope": "upsert", "upsert.tombstones": tombstones}).envelope
-    upsert = Upsert(decoder.source_columns, options, nulls=decoder.nulls)
+    decoder, nulls = decoding
+    upsert = Upsert(decoder.source_columns, options, nulls=nulls)
     batch = batch_of(records, headers).select([*upsert.source_columns])
-    return [row for each in decoder.decode(upsert.rows([batch])) for row in each.to_pylist()]
+    return [row for each in through((upsert, decoder), [batch]) for row in each.to_pylist()]
 
 
 KEYS: Final = st.sampled_from([b"1", b"2", b"3", b"4"])
@@ -229,7 +229,7 @@ def test_a_value_of_null_deletes_its_key(form: str, columns: list[str]) -> None:
     """In a batch, and in a stream, which has a row for the delete."""
     rows, nulls, headers = FORMS[form][1:]
 
-    with decoder_of(form, columns) as decoder:
+    with decoding(form, columns) as query:
 
         @given(
             st.lists(st.tuples(KEYS, NAMES, st.booleans(), st.integers(0, 9)), max_size=30),
@@ -252,7 +252,7 @@ def test_a_value_of_null_deletes_its_key(form: str, columns: list[str]) -> None:
                 for key, name in table.items()
                 if name is not None or tombstones == "keep"
             ]
-            found = rows_of(decoder, records, headers, tombstones)
+            found = rows_of(query, records, headers, tombstones)
             assert found == [{name: row[name] for name in columns} for row in expected]
 
         check()
@@ -261,13 +261,13 @@ def test_a_value_of_null_deletes_its_key(form: str, columns: list[str]) -> None:
 def test_what_only_looks_like_null_is_no_delete() -> None:
     """Payloads that are broken, or that a decoder reads as null although no converter writes so."""
     looks = [b'"null"', b"nul", b"nulls", b"", b" ", b'{"payload":null}', b"\xff null"]
-    with decoder_of("JSON", ["key", "value", "op"], mode="PERMISSIVE") as decoder:
-        rows = rows_of(decoder, [(b"%d" % at, each) for at, each in enumerate(looks)], {}, "drop")
+    with decoding("JSON", ["key", "value", "op"], mode="PERMISSIVE") as query:
+        rows = rows_of(query, [(b"%d" % at, each) for at, each in enumerate(looks)], {}, "drop")
     assert [row["op"] for row in rows] == ["u"] * len(looks)
     unframed = [b"null", b"\0\0\0", id_of(77) + b"\0"]
-    with decoder_of("Avro with a registry", ["key", "op"]) as decoder:
+    with decoding("Avro with a registry", ["key", "op"]) as query:
         given = [(b"%d" % at, each) for at, each in enumerate(unframed)]
-        assert len(rows_of(decoder, given, {}, "drop")) == len(unframed)
+        assert len(rows_of(query, given, {}, "drop")) == len(unframed)
 
 
 def test_without_its_registry_it_is_not_known_what_null_is() -> None:

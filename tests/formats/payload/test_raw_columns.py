@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.raw_columns import CHECKED_TEXT, HEADER_MAPS, raw_as
-from kafka_formats.query.read import record_decoder
+from kafka_formats.query.read import decoder_of
 from kafka_protocol.columnar.arrays.headers import encode_headers
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 
@@ -64,7 +64,7 @@ def test_a_map_is_written_as_its_headers(headers: list[Any]) -> None:
 
 @given(st.lists(BYTES))
 def test_checked_text_is_broken_where_python_cannot_decode_it(values: list[bytes | None]) -> None:
-    decoder = CHECKED_TEXT.decoder_of(None)
+    decoder = CHECKED_TEXT.decoders.for_schema(None)
     found = decoder.decode(pa.array(values, pa.binary()), 0)
     for value, text, is_broken in zip(values, found.values, found.is_broken, strict=True):
         try:
@@ -78,19 +78,19 @@ def test_checked_text_is_broken_where_python_cannot_decode_it(values: list[bytes
 def test_the_key_is_named_before_the_value() -> None:
     names = ["value", "key"]
     wanted = pa.schema([(name, pa.string()) for name in names])
-    decoder = record_decoder(wanted, None, checked_text=names, mode=Mode.FAILFAST, puts_aside=False)
+    decoder = decoder_of(wanted, None, checked_text=names, mode=Mode.FAILFAST)
     place = {"topic": ["t"], "partition": [0], "offset": [4]}
     payload = [b"\xff"]
     batch = pa.RecordBatch.from_pydict({"key": payload, "value": payload, **place})
     with pytest.raises(MalformedRecordError, match=r"t-0 at offset 4: the key: .*; the value: "):
-        list(decoder.decode([batch]))
+        list(decoder.rows([batch]))
 
 
 def test_only_the_wanted_columns_are_read() -> None:
     wanted = pa.schema([("value", pa.string())])
-    decoder = record_decoder(wanted, None, checked_text=[], mode=Mode.FAILFAST, puts_aside=False)
+    decoder = decoder_of(wanted, None, checked_text=[], mode=Mode.FAILFAST)
     assert decoder.source_columns == ("value",)
     batch = pa.RecordBatch.from_pydict({"value": pa.array([b"\xff", None], pa.binary())})
-    (found,) = decoder.decode([batch])
+    (found,) = decoder.rows([batch])
     assert found.schema == wanted
     assert parts(found.column("value")) == [b"\xff", None]

@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from kafka_formats.arrow.arrays import with_type
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf import decoder as protobuf_decoder
-from kafka_formats.protobuf.decoder import ProtobufDecoder, decoders_of
+from kafka_formats.protobuf.decoder import ProtobufPayloadDecoder, factory_for
 from kafka_formats.protobuf.descriptors import message_in
 from tests.formats.protobuf.witness import Broken, comparable, in_numbers, row_of
 
@@ -50,7 +50,7 @@ class Comparison:
         self.to = to
         self.scanned = 0
         self._parsed = GetMessageClass(message_in(schema))
-        self._decoder: ProtobufDecoder = decoders_of(schema, to, None)(None)
+        self._decoder: ProtobufPayloadDecoder = factory_for(schema, to, None).for_schema(None)
 
     def wanted(self, payload: bytes) -> Any:
         """What the runtime reads."""
@@ -75,7 +75,7 @@ class Comparison:
         """What our columns have, with as many payloads as are many."""
         times = 1 if many else TIMES
         array = pa.array([each for each in payloads for _ in range(times)], pa.binary())
-        one_by_one = ProtobufDecoder._one_by_one
+        one_by_one = ProtobufPayloadDecoder._one_by_one
         seen: list[int] = []
 
         def counted(decoder: Any, rest: Any, skipped: int) -> Any:
@@ -84,7 +84,7 @@ class Comparison:
 
         with (
             mock.patch.object(protobuf_decoder, "_MANY", many),
-            mock.patch.object(ProtobufDecoder, "_one_by_one", counted),
+            mock.patch.object(ProtobufPayloadDecoder, "_one_by_one", counted),
         ):
             values, is_broken = self._decoder.decode(array, 0)
         values.validate(full=True)

@@ -73,7 +73,7 @@ def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def decode(payload: bytes, to: pa.DataType = TYPE, schema: SchemaText = SCHEMA) -> Any:
     """The row of a payload, or the fault in it."""
-    decoder = PROTOBUF.decoders(schema, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(schema, to, None).for_schema(None)
     found = decoder.decode(pa.array([b"", payload, None], pa.binary()), 0)
     found.values.validate(full=True)
     assert found.is_broken.tolist()[::2] == [False, False]

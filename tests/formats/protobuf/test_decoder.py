@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
-from kafka_formats.payload.format import Decoded
+from kafka_formats.payload.format import Values
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf import decoder as protobuf_decoder
 from kafka_formats.query.formats import FORMATS
@@ -138,10 +138,14 @@ def in_order(row: dict[str, Any] | None) -> Any:
     }
 
 
-def decode(payloads: Sequence[bytes | None], many: int = protobuf_decoder._MANY) -> Decoded:
+def decode(payloads: Sequence[bytes | None], many: int = protobuf_decoder._MANY) -> Values:
     """Decode payloads, all at once if there are as many."""
     with mock.patch.object(protobuf_decoder, "_MANY", many):
-        found = PROTOBUF.decoders(ALL, TYPE, None)(None).decode(pa.array(payloads, pa.binary()), 0)
+        found = (
+            PROTOBUF.decoder_factory(ALL, TYPE, None)
+            .for_schema(None)
+            .decode(pa.array(payloads, pa.binary()), 0)
+        )
     found.values.validate(full=True)
     assert found.values.type == TYPE
     assert len(found.values) == len(payloads)
@@ -160,8 +164,8 @@ def check(payloads: Sequence[bytes | None]) -> None:
     check_values(payloads, decode(payloads, many=0))
 
 
-def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
-    decoder = PROTOBUF.decoders(ALL, TYPE, None)(None)
+def check_values(payloads: Sequence[bytes | None], found: Values) -> None:
+    decoder = PROTOBUF.decoder_factory(ALL, TYPE, None).for_schema(None)
     for payload, value, is_broken in zip(
         payloads, found.values.to_pylist(), found.is_broken.tolist(), strict=True
     ):
@@ -204,7 +208,7 @@ def test_any_bytes(payloads: list[bytes]) -> None:
 @pytest.mark.usefixtures("many")
 def test_a_slice_after_frames() -> None:
     payloads = pa.array([b"xx", b"frame" + All(one=4).SerializeToString(), None], pa.binary())
-    found = PROTOBUF.decoders(ALL, TYPE, None)(None).decode(payloads.slice(1), 5)
+    found = PROTOBUF.decoder_factory(ALL, TYPE, None).for_schema(None).decode(payloads.slice(1), 5)
     assert found.is_broken.tolist() == [False, False]
     assert found.values.field("one").to_pylist() == [4, None]
     assert found.values.is_valid().to_pylist() == [True, False]
@@ -237,7 +241,7 @@ def test_times(seconds: int, nanos: int, micros: int | None) -> None:
     found.took.add(seconds=seconds, nanos=nanos)
     to = PROTOBUF.type_of(TIMES)
     good = pa.array([b"", found.SerializeToString(), b""], pa.binary())
-    decoder = PROTOBUF.decoders(TIMES, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(TIMES, to, None).for_schema(None)
     decoded = decoder.decode(good, 0)
     assert decoded.is_broken.tolist() == [False, micros is None, False]
     assert decoded.values.type == to
@@ -271,7 +275,7 @@ def test_proto2() -> None:
         b"\x08\x01\x20\x09",
         b"\x08\x01\x4b\x4c",
     ]
-    decoder = PROTOBUF.decoders(OLD, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(OLD, to, None).for_schema(None)
     found = decoder.decode(pa.array(payloads, pa.binary()), 0)
     assert found.is_broken.tolist() == [False, False, True, False, True]
     assert decoder.explain(payloads[2]).reason == "it lacks required fields: must"
@@ -301,7 +305,11 @@ def test_a_part_of_a_message_that_contains_itself() -> None:
         PROTOBUF.type_of(schema)
     to = pa.struct([("a", pa.struct([("x", pa.int32())])), ("x", pa.int32())])
     PROTOBUF.check_part(schema, to)
-    found = PROTOBUF.decoders(schema, to, None)(None).decode(pa.array([b"\x12\x02\x08\x05"]), 0)
+    found = (
+        PROTOBUF.decoder_factory(schema, to, None)
+        .for_schema(None)
+        .decode(pa.array([b"\x12\x02\x08\x05"]), 0)
+    )
     assert found.values.to_pylist() == [{"a": {"x": 5}, "x": 0}]
 
 
@@ -330,14 +338,14 @@ WRITER = SchemaText('syntax = "proto3"; package p; message A { message All {} } 
 
 @pytest.mark.usefixtures("many")
 def test_the_message_index_is_that_of_the_writers_schema() -> None:
-    decoders = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
+    decoders = PROTOBUF.decoder_factory(ALL, TYPE, lambda _: WRITER)
     body = All(one=4).SerializeToString()
     frames = [b"\x02\x02", b"\x00", b"\x04\x00\x00", b"\x02\x0c", b"\x80", b""]
     payloads = pa.array([b"frame" + each + body for each in frames], pa.binary())
-    found = decoders(1).decode(payloads, 5)
+    found = decoders.for_schema(1).decode(payloads, 5)
     assert found.is_broken.tolist() == [False, True, True, True, True, True]
     assert found.values[0].as_py()["one"] == 4
-    reasons = [decoders(1).explain(frames[row] + body).reason for row in range(1, 4)]
+    reasons = [decoders.for_schema(1).explain(frames[row] + body).reason for row in range(1, 4)]
     assert reasons == [
         "it is a p.A, not a p.All",
         "it is a p.A.All, not a p.All",
@@ -347,19 +355,21 @@ def test_the_message_index_is_that_of_the_writers_schema() -> None:
 
 @pytest.mark.usefixtures("many")
 def test_the_message_index_in_a_header() -> None:
-    decoders = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
+    decoders = PROTOBUF.decoder_factory(ALL, TYPE, lambda _: WRITER)
     body = pa.array([All(one=4).SerializeToString()], pa.binary())
-    assert decoders(InHeader(1, b"\x02\x02")).decode(body, 0).is_broken.tolist() == [False]
-    assert decoders(InHeader(1, b"\x00")).decode(body, 0).is_broken.tolist() == [True]
+    assert decoders.for_schema(InHeader(1, b"\x02\x02")).decode(body, 0).is_broken.tolist() == [
+        False
+    ]
+    assert decoders.for_schema(InHeader(1, b"\x00")).decode(body, 0).is_broken.tolist() == [True]
     for suffix in (b"\x02", b"\x00\x00"):
         with pytest.raises(SchemaError, match="the header of the schema"):
-            decoders(InHeader(1, suffix))
-    without = decoders(1)
+            decoders.for_schema(InHeader(1, suffix))
+    without = decoders.for_schema(1)
     assert without.decode(body, 0).is_broken.tolist() == [True]
     assert "message index" in without.explain(b"\x02\x02").reason
 
 
 def test_an_unnamed_reason_is_never_given() -> None:
-    error = PROTOBUF.decoders(ALL, TYPE, None)(None).explain(b"\x08")
+    error = PROTOBUF.decoder_factory(ALL, TYPE, None).for_schema(None).explain(b"\x08")
     assert isinstance(error, PayloadError)
     assert "Wire format was corrupt" in error.reason

@@ -47,7 +47,7 @@ def groups(depth: int) -> bytes:
 
 
 def is_broken(schema: SchemaText, to: pa.DataType, *payloads: bytes) -> list[bool]:
-    decoder = PROTOBUF.decoders(schema, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(schema, to, None).for_schema(None)
     found = decoder.decode(pa.array([*payloads, b""], pa.binary()), 0)
     found.values.validate(full=True)
     verdicts: list[bool] = found.is_broken.tolist()
@@ -77,7 +77,13 @@ def test_messages_and_groups_as_deep_as_protobuf_reads_them() -> None:
     assert is_broken(CHAIN, to, deepest, groups(DEPTH)) == [False, False]
     broken = (groups(DEPTH + 1), groups(10**5), within(1, DEPTH, groups(1)), field(50, 4))
     assert is_broken(CHAIN, to, *broken) == [True] * 4
-    row = PROTOBUF.decoders(CHAIN, to, None)(None).decode(pa.array([deepest]), 0).values[0].as_py()
+    row = (
+        PROTOBUF.decoder_factory(CHAIN, to, None)
+        .for_schema(None)
+        .decode(pa.array([deepest]), 0)
+        .values[0]
+        .as_py()
+    )
     for _ in range(DEPTH):
         row = row["m"]
     assert row == {"x": 5}
@@ -123,7 +129,7 @@ def test_a_text_of_proto2_that_is_not_utf8_is_broken() -> None:
     to = PROTOBUF.type_of(schema)
     payloads = [b"\x0a\x01\xff", b"\x12\x01\xff", b"\x1a\x06\x0a\x01a\x12\x01\xff"]
     payloads += [b"\x1a\x06\x0a\x01\xff\x12\x01a", b"\x23\x0a\x01\xff\x24", b"\x0a\x01a"]
-    decoder = PROTOBUF.decoders(schema, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(schema, to, None).for_schema(None)
     # The last one counts, and protobuf checks no other one.
     found = decoder.decode(pa.array([*payloads, b"\x0a\x01\xff\x0a\x01a"], pa.binary()), 0)
     assert found.is_broken.tolist() == [True] * 5 + [False] * 2
@@ -155,7 +161,11 @@ def test_a_timestamp_of_other_types_is_a_struct(fields: str, payload: bytes, wan
     )
     to = PROTOBUF.type_of(schema)
     whole = b"\x0a" + bytes([len(payload)]) + payload
-    found = PROTOBUF.decoders(schema, to, None)(None).decode(pa.array([whole], pa.binary()), 0)
+    found = (
+        PROTOBUF.decoder_factory(schema, to, None)
+        .for_schema(None)
+        .decode(pa.array([whole], pa.binary()), 0)
+    )
     assert found.is_broken.tolist() == [False]
     assert found.values.to_pylist() == [{"at": wanted}]
 

@@ -53,7 +53,11 @@ def test_times(micros: int) -> None:
     (duration,) = found.took
     assert duration.seconds * 1_000_000 + int(duration.nanos / 1_000) == micros
     assert duration.seconds * duration.nanos >= 0
-    again = PROTOBUF.decoders(TIMES, to, None)(None).decode(PROTOBUF.encoder(TIMES).encode(row), 0)
+    again = (
+        PROTOBUF.decoder_factory(TIMES, to, None)
+        .for_schema(None)
+        .decode(PROTOBUF.encoder(TIMES).encode(row), 0)
+    )
     assert again.values.field("at").equals(row.field("at"))
 
 

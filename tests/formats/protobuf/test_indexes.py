@@ -96,8 +96,8 @@ OF_AWS = {
 def test_messages_of_awss_serializer(name: str, count: int) -> None:
     schema = SchemaText(SHOP, message=name)
     wanted = pa.struct({"id": pa.int64()})
-    decoders = ProtobufFormat().decoders(schema, wanted, lambda _: SchemaText(SHOP))
-    decoder = decoders(GlueVersion(uuid.UUID(int=1)))
+    decoders = ProtobufFormat().decoder_factory(schema, wanted, lambda _: SchemaText(SHOP))
+    decoder = decoders.for_schema(GlueVersion(uuid.UUID(int=1)))
     payloads = [b"frame" + bytes.fromhex(each) for each in OF_AWS.values()] * count
     found = decoder.decode(pa.array(payloads, pa.binary()), 5)
     assert found.is_broken.tolist() == [each != name for each in OF_AWS] * count

@@ -65,7 +65,7 @@ def there_and_back(schema: SchemaText, row: dict[str, Any]) -> tuple[bytes, list
     """The payload of a row, and what is read of it."""
     to = PROTOBUF.type_of(schema)
     payload = PROTOBUF.encoder(schema).encode(pa.array([row], to))[0]
-    decoder = PROTOBUF.decoders(schema, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(schema, to, None).for_schema(None)
     decoded = decoder.decode(pa.array([payload.as_py()], pa.binary()), 0)
     assert decoded.is_broken.tolist() == [False]
     return payload.as_py(), decoded.values.to_pylist()
@@ -112,7 +112,7 @@ def test_what_is_broken_names_the_field_of_the_schema() -> None:
     )
     inner = pa.struct([("HasField", pa.int32())])
     to = pa.struct([("HasField", pa.int32()), ("DESCRIPTOR", pa.map_(pa.string(), inner))])
-    decoder = PROTOBUF.decoders(schema, to, None)(None)
+    decoder = PROTOBUF.decoder_factory(schema, to, None).for_schema(None)
     assert decoder.explain(b"").reason == "it lacks required fields: HasField"
     secret = b"\x08\x01\x12\x0a\x0a\x06secret\x12\x00"
     assert decoder.explain(secret).reason == "it lacks required fields: DESCRIPTOR{}.HasField"

@@ -18,9 +18,9 @@ from kafka_formats.errors import ITEMS, VALUES, RegistryError, SchemaEvolvedErro
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SchemaEvolution
 from kafka_formats.payload.type_changes import changed_types, new_fields
+from kafka_formats.query.decoder import Decoder
 from kafka_formats.query.formats import FORMATS as QUERY_FORMATS
-from kafka_formats.query.read import QueryFormats
-from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.query.read import QueryFormats, decoder_of
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Reply, registry, subjects
@@ -67,7 +67,7 @@ def running(
     kind: str = "AVRO",
     mode: Mode = Mode.FAILFAST,
     columns: pa.DataType | None = None,
-) -> Iterator[tuple[FakeRegistry, Subject, RecordDecoder]]:
+) -> Iterator[tuple[FakeRegistry, Subject, Decoder]]:
     """A query that was planned with these versions, which have the ids from 1 on."""
     subject = Subject(kind, [])
     for number, schema in enumerate(schemas, 1):
@@ -81,7 +81,8 @@ def running(
         options = FormatOptions((payload,), mode, {"url": fake.url, "max.retries": "0"})
         query = QueryFormats(options, ["orders"])
         columns = query.columns()["value"] if columns is None else columns
-        decoder = query.decoder(pa.schema({"value": columns}))
+        wanted = pa.schema({"value": columns})
+        decoder = decoder_of(wanted, query, checked_text=[], mode=mode)
         yield fake, subject, pickle.loads(pickle.dumps(decoder))
 
 
@@ -90,7 +91,7 @@ def framed(schema_id: int, payload: bytes) -> bytes:
 
 
 def records(
-    payloads: Sequence[bytes | None], decoder: RecordDecoder, headers: Json = None
+    payloads: Sequence[bytes | None], decoder: Decoder, headers: Json = None
 ) -> pa.RecordBatch:
     count = len(payloads)
     columns: dict[str, pa.Array] = {
@@ -104,14 +105,14 @@ def records(
     return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
-def read(decoder: RecordDecoder, *payloads: bytes | None) -> list[Json]:
-    batches = decoder.decode([records(payloads, decoder)])
+def read(decoder: Decoder, *payloads: bytes | None) -> list[Json]:
+    batches = decoder.rows([records(payloads, decoder)])
     return [row for batch in batches for row in batch.column("value").to_pylist()]
 
 
-def refused(decoder: RecordDecoder, *payloads: bytes | None, headers: Json = None) -> str:
+def refused(decoder: Decoder, *payloads: bytes | None, headers: Json = None) -> str:
     with pytest.raises(SchemaEvolvedError) as raised:
-        list(decoder.decode([records(payloads, decoder, headers)]))
+        list(decoder.rows([records(payloads, decoder, headers)]))
     return str(raised.value)
 
 
@@ -278,7 +279,7 @@ def test_values_that_the_columns_cannot_hold(
         assert f"cannot be read into the query's columns: {reason}" in message
         # Started again, the query reads as the new version: nothing stops it.
         with running(field(read_as), field(written), mode=mode) as (_, _, again):
-            for batch in again.decode([records([None], again)]):
+            for batch in again.rows([records([None], again)]):
                 assert batch.num_rows == 1
 
 
@@ -492,5 +493,5 @@ def test_a_schema_that_cannot_be_read_whole_is_refused() -> None:
         )
         options = FormatOptions((payload,), Mode.FAILFAST, {"url": fake.url, "max.retries": "0"})
         wanted = pa.schema({"value": pa.struct([("id", pa.int64())])})
-        error = config_error(QueryFormats(options, ["orders"]).decoder, wanted)
+        error = config_error(QueryFormats(options, ["orders"]).column_formats, wanted)
         assert "'value.schema.evolution' needs a schema that can be read whole" in error

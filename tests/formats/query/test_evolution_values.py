@@ -49,7 +49,7 @@ def why_it_stops(format_: Format, written: SchemaText, read: SchemaText) -> str 
             return f"lacks {lacking[0][0]}"
         if losses := [*own.losses(written, read, to)]:
             return str(losses[0])
-        own.decoders(read, to, lambda _: written)(1)
+        own.decoder_factory(read, to, lambda _: written).for_schema(1)
     except SchemaError as error:
         return str(error)
     return None
@@ -62,7 +62,7 @@ def rows_of(
     own = FORMATS[format_]
     frame = b"\0\0\0\0\1"
     index = b"\0" if format_ is Format.PROTOBUF else b""
-    decoder = own.decoders(read, own.type_of(read), lambda _: written)(1)
+    decoder = own.decoder_factory(read, own.type_of(read), lambda _: written).for_schema(1)
     given = pa.array([frame + index + each for each in payloads], pa.binary())
     values, is_broken = decoder.decode(given, len(frame))
     rows = as_numbers(values)

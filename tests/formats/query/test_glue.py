@@ -15,7 +15,7 @@ import pytest
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode
-from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.read import QueryFormats, decoder_of
 from tests.config_error import config_error
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import FakeRegistry, registry
@@ -47,7 +47,8 @@ def formats(
 def decoded(query: QueryFormats, *values: bytes | None) -> list[dict[str, Any]]:
     """As a task gets the decoder, with the columns of the latest schema."""
     added = {"_error": pa.string(), "_raw": pa.binary()}
-    decoder = query.decoder(pa.schema({**query.columns(), **added}))
+    wanted = pa.schema({**query.columns(), **added})
+    decoder = decoder_of(wanted, query, checked_text=[], mode=Mode.PERMISSIVE)
     assert "headers" not in decoder.source_columns
     count = len(values)
     batch = pa.record_batch(
@@ -58,7 +59,7 @@ def decoded(query: QueryFormats, *values: bytes | None) -> list[dict[str, Any]]:
             "offset": [*range(count)],
         }
     )
-    found = pickle.loads(pickle.dumps(decoder)).decode([batch])
+    found = pickle.loads(pickle.dumps(decoder)).rows([batch])
     return [row for part in found for row in part.to_pylist()]
 
 
@@ -96,9 +97,10 @@ def test_broken_payloads() -> None:
         rows = decoded(formats(fake), framed(FIVE, first), *bad)
         with pytest.raises(MalformedRecordError, match="orders-0 at offset 0: the value: it has 1"):
             query = formats(fake, mode=Mode.FAILFAST)
-            decoder = query.decoder(pa.schema(query.columns()))
+            wanted = pa.schema(query.columns())
+            decoder = decoder_of(wanted, query, checked_text=[], mode=Mode.FAILFAST)
             row = {"value": [b"x"], "topic": ["orders"], "partition": [0], "offset": [0]}
-            [*decoder.decode([pa.record_batch(row)])]
+            [*decoder.rows([pa.record_batch(row)])]
     assert [row["value"] for row in rows] == [{"id": 5}, None, None, None, None]
     errors = [row["_error"] for row in rows[1:]]
     assert errors[0] == f"the value: (schema version {first}) its zlib data is cut short"

@@ -64,7 +64,7 @@ def test_a_record_within_itself_is_read_without_that_field() -> None:
         query = formats(fake, topics=("a", "b"))
         with pytest.raises(SchemaError, match="contains itself"):
             query.columns()
-        (column,) = query.decoder(wanted(ID)).formats.values()
+        (column,) = query.column_formats(wanted(ID)).values()
         assert column.type == pa.struct([ID])
 
 
@@ -72,7 +72,7 @@ def test_a_record_within_itself_is_read_without_that_field() -> None:
 def test_a_wide_decimal_is_read_as_it_is_wanted(kind: pa.DataType) -> None:
     with registry(subjects(orders__value=[{"id": 1, "schema": TREE}])) as fake:
         part = pa.field("price", kind)
-        (column,) = formats(fake).decoder(wanted(part)).formats.values()
+        (column,) = formats(fake).column_formats(wanted(part)).values()
         assert column.type == pa.struct([part])
 
 
@@ -100,11 +100,11 @@ def test_a_fault_tells_its_kind_and_no_secret() -> None:
         given = FormatOptions(
             (VALUE,), Mode.FAILFAST, user | {"basic.auth.user.info": f"me:{PASSWORD}"}
         )
-        (column,) = QueryFormats(given, ["orders"]).decoder(wanted(ID)).formats.values()
+        (column,) = QueryFormats(given, ["orders"]).column_formats(wanted(ID)).values()
         framed = [b"\x00" + number.to_bytes(4, "big") + b"\x02" for number in (1, 7, 3)]
         payloads = pa.array([*framed, framed[0][:5], b"?"], pa.binary())
         frames = FRAMES[Framing.CONFLUENT](payloads, None, "")
-        decoded = decode_column(payloads, frames, column.decoder_of, column.type)
+        decoded = decode_column(payloads, frames, column.decoders, column.type)
     assert decoded.is_broken.tolist() == [False, True, True, True, True]
     faults = [decoded.fault(row) for row in range(1, 5)]
     assert [each.kind for each in faults] == [
@@ -118,24 +118,23 @@ def test_a_fault_tells_its_kind_and_no_secret() -> None:
 
 def test_tasks_get_all_schemas_of_the_subject() -> None:
     with registry(subjects(orders__value=TWO)) as fake:
-        found = formats(fake).decoder(wanted(ID, WHO)).formats["value"]
+        found = formats(fake).column_formats(wanted(ID, WHO))["value"]
         asked = len(fake.paths)
         rows = pa.array([b"\x0a"], pa.binary())
         for schema_id in (1, 2):
-            assert found.decoder_of(schema_id).decode(rows, 0).values.type == found.type
+            assert found.decoders.for_schema(schema_id).decode(rows, 0).values.type == found.type
         assert len(fake.paths) == asked
 
 
 def test_a_part_of_the_fields() -> None:
     with registry(subjects(orders__value=TWO)) as fake:
-        found = formats(fake).decoder(wanted(WHO)).formats["value"]
+        found = formats(fake).column_formats(wanted(WHO))["value"]
     assert found.type == pa.struct([WHO])
 
 
 def test_without_decoded_columns_nobody_is_asked() -> None:
     with registry(subjects()) as fake:
-        decoder = formats(fake).decoder(pa.schema({"offset": pa.int64()}))
-        assert decoder.formats == {}
+        assert formats(fake).column_formats(pa.schema({"offset": pa.int64()})) == {}
         assert fake.paths == []
 
 
@@ -144,14 +143,14 @@ def test_a_query_keeps_its_columns_when_the_latest_version_lacks_them(
 ) -> None:
     without = [*TWO, {"id": 3, "schema": record(("who", ["null", "string"]))}]
     with registry(subjects(orders__value=without)) as fake, caplog.at_level(logging.WARNING):
-        formats(fake).decoder(wanted(ID, WHO))
+        formats(fake).column_formats(wanted(ID, WHO))
     assert "read as version 2 of the subject 'orders-value' (id 2)" in caplog.text
     assert "There is version 3 of the subject 'orders-value' (id 3)" in caplog.text
 
 
 def test_a_field_that_no_version_has() -> None:
     with registry(subjects(orders__value=TWO)) as fake:
-        error = config_error(formats(fake).decoder, wanted(pa.field("x", pa.int64())))
+        error = config_error(formats(fake).column_formats, wanted(pa.field("x", pa.int64())))
     assert error == (
         "Column 'value' cannot be read as version 2 of the subject 'orders-value' (id 2): there "
         "is no field 'x'; there are id, who"
@@ -169,9 +168,9 @@ def test_topics_of_one_schema_are_read_together() -> None:
     with registry(subjects(a__value=TWO, b__value=again)) as fake:
         both = formats(fake, topics=["a", "b"])
         assert both.columns() == {"value": pa.struct([ID, WHO])}
-        decoder_of = both.decoder(wanted(ID)).formats["value"].decoder_of
+        decoders = both.column_formats(wanted(ID))["value"].decoders
         asked = len(fake.paths)
-        decoder_of(5)
+        decoders.for_schema(5)
         assert len(fake.paths) == asked
 
 
@@ -197,9 +196,9 @@ def test_the_subject_follows_from_the_name_of_the_schema() -> None:
     by_name = replace(VALUE, strategy=SubjectNameStrategy.RECORD)
     with registry(subjects(Order=TWO)) as fake:
         given = formats(fake, replace(by_name, schema=SECOND), topics=())
-        decoder_of = given.decoder(wanted(ID)).formats["value"].decoder_of
+        decoders = given.column_formats(wanted(ID))["value"].decoders
         asked = len(fake.paths)
-        decoder_of(1)
+        decoders.for_schema(1)
         assert len(fake.paths) == asked > 0
         error = config_error(formats(fake, by_name).columns)
     assert "follows from the name of their schema (RecordNameStrategy), and it has no name" in error
@@ -207,13 +206,13 @@ def test_the_subject_follows_from_the_name_of_the_schema() -> None:
 
 def test_json_is_read_as_wanted_without_a_schema() -> None:
     json_value = replace(VALUE, format=Format.JSON, framing=Framing.NONE)
-    found = formats(None, json_value).decoder(wanted(WHO)).formats["value"]
+    found = formats(None, json_value).column_formats(wanted(WHO))["value"]
     rows = pa.array([b'{"id": 1, "who": "x"}'], pa.binary())
-    assert found.decoder_of(None).decode(rows, 0).values.to_pylist() == [{"who": "x"}]
+    assert found.decoders.for_schema(None).decode(rows, 0).values.to_pylist() == [{"who": "x"}]
     assert "set value.schema, or give .schema('value struct<...>')" in config_error(
         formats(None, json_value).columns
     )
-    error = config_error(formats(None, json_value).decoder, wanted(ID))
+    error = config_error(formats(None, json_value).column_formats, wanted(ID))
     assert "the field 'id' can be null: leave NOT NULL out of its type" in error
 
 
@@ -224,8 +223,8 @@ def test_json_is_read_without_the_part_that_contains_itself() -> None:
     with pytest.raises(SchemaError, match="the field 'next': the type contains itself"):
         query.columns()
     part = [pa.field("id", pa.int64()), pa.field("next", pa.string())]
-    column = query.decoder(wanted(*part)).formats["value"]
-    values, is_broken = column.decoder_of(None).decode(
+    column = query.column_formats(wanted(*part))["value"]
+    values, is_broken = column.decoders.for_schema(None).decode(
         pa.array([b'{"id":1,"next":{"id":2,"next":{"id":3}}}']), 0
     )
     assert not is_broken[0]
@@ -237,10 +236,10 @@ def test_a_schema_of_the_user_without_a_registry(tmp_path: Path) -> None:
     file.write_text(SECOND)
     for schema in (SECOND, str(file)):
         plain = replace(VALUE, framing=Framing.NONE, schema=schema)
-        found = formats(None, plain).decoder(wanted(ID)).formats["value"]
-        assert found.decoder_of(None).decode(pa.array([b"\x0a"]), 0).values.to_pylist() == [
-            {"id": 5}
-        ]
+        found = formats(None, plain).column_formats(wanted(ID))["value"]
+        assert found.decoders.for_schema(None).decode(
+            pa.array([b"\x0a"]), 0
+        ).values.to_pylist() == [{"id": 5}]
     error = config_error(formats(None, replace(plain, schema="no.avsc")).columns)
     assert "Option 'value.schema' must be a schema, the path of a file on the driver" in error
     with pytest.raises(SchemaError):
@@ -250,9 +249,9 @@ def test_a_schema_of_the_user_without_a_registry(tmp_path: Path) -> None:
 def test_a_schema_of_the_user_for_framed_payloads() -> None:
     own = replace(VALUE, schema=FIRST)
     with registry(subjects(other=TWO)) as fake:
-        found = formats(fake, own).decoder(wanted(ID)).formats["value"]
+        found = formats(fake, own).column_formats(wanted(ID))["value"]
         rows = pa.array([b"\x00\x00\x00\x00\x02\x0a\x00"], pa.binary())
-        assert found.decoder_of(2).decode(rows, 5).values.to_pylist() == [{"id": 5}]
+        assert found.decoders.for_schema(2).decode(rows, 5).values.to_pylist() == [{"id": 5}]
 
 
 def test_a_schema_by_its_id() -> None:
@@ -290,8 +289,8 @@ def test_a_message_of_a_descriptor_set(tmp_path: Path) -> None:
     file = descriptor_set(tmp_path, ORDERS, "orders.proto", "lines.proto")
     found = formats(None, replace(DESCRIBED, descriptor=str(file)))
     assert found.columns() == {"value": pa.struct({"id": pa.int64()})}
-    decoder = found.decoder(wanted(pa.field("id", pa.int64())))
-    decoded = decoder.formats["value"].decoder_of(None).decode(pa.array([b"\x08\x05"]), 0)
+    column = found.column_formats(wanted(pa.field("id", pa.int64())))["value"]
+    decoded = column.decoders.for_schema(None).decode(pa.array([b"\x08\x05"]), 0)
     assert decoded.values.to_pylist() == [{"id": 5}]
 
 
@@ -327,6 +326,7 @@ def test_a_message_of_a_registered_schema_without_message_indexes() -> None:
         *("value", Format.PROTOBUF, Framing.NONE, None, None, None), message="B"
     )
     with registry(subjects(orders__value=versions)) as fake:
-        decoder = formats(fake, chosen).decoder(wanted(pa.field("id", pa.int64())))
-    decoded = decoder.formats["value"].decoder_of(None).decode(pa.array([b"\x08\x05"]), 0)
+        to = wanted(pa.field("id", pa.int64()))
+        column = formats(fake, chosen).column_formats(to)["value"]
+    decoded = column.decoders.for_schema(None).decode(pa.array([b"\x08\x05"]), 0)
     assert decoded.values.to_pylist() == [{"id": 5}]

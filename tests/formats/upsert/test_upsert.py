@@ -131,7 +131,7 @@ def test_many_batches_become_few() -> None:
 def test_files_are_gone_when_a_reader_stops_early(tmp_path: Path) -> None:
     records = [Record(b"%d" % row, b"v" * 50, offset=row) for row in range(100)]
     opened = open_files(tmp_path)
-    rows = Upsert(NAMES, KEEP, str(tmp_path), TINY).rows(batches_of(records, [10] * 10))
+    rows = Upsert(NAMES, KEEP, lambda: str(tmp_path), TINY).rows(batches_of(records, [10] * 10))
     assert next(iter(rows)).num_rows
     assert [*tmp_path.iterdir()] == []
     assert len(open_files(tmp_path)) == len(opened) + 2
@@ -152,17 +152,17 @@ def test_fault_66_files_are_gone_after_an_error(tmp_path: Path) -> None:
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        [*Upsert(NAMES, KEEP, str(tmp_path), TINY).rows(broken())]
+        [*Upsert(NAMES, KEEP, lambda: str(tmp_path), TINY).rows(broken())]
     gc.collect()
     assert open_files(tmp_path) == []
 
 
 def test_fault_66_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    upsert = Upsert(NAMES, KEEP, str(tmp_path / "none"), TINY)
+    upsert = Upsert(NAMES, KEEP, lambda: str(tmp_path / "none"), TINY)
     with pytest.raises(SpillError, match=r"in .*none: .*No such file.* set spark\.local\.dir"):
         [*upsert.rows(batches_of([Record(b"%d" % row, b"v" * 50) for row in range(100)], [50]))]
 
 
 def test_it_is_pickled_with_tasks() -> None:
-    upsert = Upsert(NAMES, KEEP, tempfile.gettempdir())
+    upsert = Upsert(NAMES, KEEP, tempfile.gettempdir)
     assert pickle.loads(pickle.dumps(upsert)) == upsert

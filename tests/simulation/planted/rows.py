@@ -55,14 +55,14 @@ ROWS: Final = (
     ),
     Planted(
         "rows beside a dead letter are dropped",
-        f"{_FORMATS}/query/record_decoder.py",
+        f"{_FORMATS}/query/decoder.py",
         "            kept = array_of_bools(~is_broken)\n",
         "            kept = array_of_bools(~np.roll(is_broken, 1) & ~is_broken)\n",
         lambda s: s.has_letters,
     ),
     Planted(
         "text that is not UTF-8 is a row",
-        f"{_FORMATS}/query/record_decoder.py",
+        f"{_FORMATS}/query/decoder.py",
         "_any([column.is_broken for column in columns.values()], batch.num_rows)",
         "_any([], batch.num_rows)",
         lambda s: s.contents == "text",
@@ -87,8 +87,8 @@ ROWS: Final = (
     Planted(
         "the column of topic ids has the names",
         f"{_SOURCE}/reading/topic_id_column.py",
-        "{topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}",
-        "{topic: topic.encode() for topic in ids}",
+        "{topic: None if id_ is None else _text(id_) for topic, id_ in self.ids.items()}",
+        "{topic: topic.encode() for topic in self.ids}",
         likely.tells_topic_ids,
     ),
     Planted(
@@ -108,7 +108,7 @@ ROWS: Final = (
     ),
     Planted(
         "a query does not stop at new fields",
-        f"{_FORMATS}/query/record_decoder.py",
+        f"{_FORMATS}/query/decoder.py",
         "            if refused is not None:\n",
         "            if refused is None and name == name.upper():\n",
         likely.grows,

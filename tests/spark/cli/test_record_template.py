@@ -6,7 +6,7 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.cli.record_template import parse_template
-from kafka_spark_source.tools.records.peek import Decoded, Record
+from kafka_spark_source.tools.records.peek import PayloadTexts, Record
 
 RECORD = Record("orders", 3, 7, 1_500, b"k", b"v\xff", (("a", b"1"), ("a", None), ("b", b"")))
 NULLS = RECORD._replace(key=None, value=None, headers=())
@@ -38,7 +38,7 @@ def test_null_is_empty_and_its_length_is_minus_1() -> None:
 
 
 def test_decoded_payloads_with_their_lengths_as_they_came() -> None:
-    decoded = Decoded(frozenset({"key", "value"}), {"key": '"\\u00e9"', "value": '{"id":1}'})
+    decoded = PayloadTexts(frozenset({"key", "value"}), {"key": '"\\u00e9"', "value": '{"id":1}'})
     assert rendered("%k %v %K %S", RECORD._replace(decoded=decoded)) == b'\xc3\xa9 {"id":1} 1 2'
 
 

@@ -6,7 +6,7 @@ import base64
 import json
 
 from kafka_spark_source.cli.records import as_json, as_text, payload_of
-from kafka_spark_source.tools.records.peek import Decoded, Record
+from kafka_spark_source.tools.records.peek import PayloadTexts, Record
 
 RECORD = Record("orders", 0, 7, 0, b"k", b"v", (("h", b"1"), ("h", None), ("\n", b"\xff")))
 BOTH = frozenset({"key", "value"})
@@ -25,7 +25,7 @@ def test_json_has_all_of_a_record() -> None:
 
 
 def test_a_decoded_value_is_json_in_json() -> None:
-    decoded = Decoded(BOTH, {"key": '"k"', "value": '{"d":1.100,"s":"\u2028"}'})
+    decoded = PayloadTexts(BOTH, {"key": '"k"', "value": '{"d":1.100,"s":"\u2028"}'})
     line = as_json(RECORD._replace(decoded=decoded))
     assert '"key": "k", "value": {"d":1.100,"s":"\\u2028"}, ' in line
     assert json.loads(line)["value"] == {"d": 1.1, "s": "\u2028"}
@@ -34,7 +34,7 @@ def test_a_decoded_value_is_json_in_json() -> None:
 
 def test_a_broken_value_has_its_bytes_and_the_reason() -> None:
     """A text in its place would be taken for a decoded string when it is written again."""
-    decoded = Decoded(BOTH, {"key": '"k"'}, "the value: it is\n not JSON")
+    decoded = PayloadTexts(BOTH, {"key": '"k"'}, "the value: it is\n not JSON")
     broken = RECORD._replace(decoded=decoded, headers=())
     shown = json.loads(as_json(broken))
     assert (shown["key"], base64.b64decode(shown["value_base64"])) == ("k", b"v")
@@ -47,7 +47,7 @@ def test_a_broken_value_has_its_bytes_and_the_reason() -> None:
 
 
 def test_a_payload_for_programs() -> None:
-    decoded = Decoded(BOTH, {"key": '"a\\ud83d\\ude00"', "value": "1.10"})
+    decoded = PayloadTexts(BOTH, {"key": '"a\\ud83d\\ude00"', "value": "1.10"})
     record = RECORD._replace(decoded=decoded)
     assert payload_of(record, "key") == "a\U0001f600".encode()
     assert payload_of(record, "value") == b"1.10"

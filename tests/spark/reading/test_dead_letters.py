@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import UnknownSchemaError
 from kafka_formats.payload.columns import Fault
-from kafka_formats.query.record_decoder import BrokenRecord
+from kafka_formats.query.decoder import BrokenRecord
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from kafka_spark_source.reading.dead_letters import rows_of, safest

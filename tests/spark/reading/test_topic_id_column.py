@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.reading.topic_id_column import fetched_columns, with_topic_ids_of
+from kafka_spark_source.reading.topic_id_column import TopicIdColumn
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import keyed_batch_of
@@ -25,8 +25,8 @@ TEXT_OF_A, TEXT_OF_B = "-wAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"
 
 def with_ids(columns: Sequence[str], topics: Sequence[str], **ids: uuid.UUID | None) -> Any:
     records = pa.RecordBatch.from_pydict({"topic": topics, "offset": [*range(len(topics))]})
-    given = records.select(fetched_columns(columns))
-    (batch,) = with_topic_ids_of(iter([given]), columns, ids)
+    stage = TopicIdColumn(tuple(columns), ids)
+    (batch,) = stage.rows([records.select(stage.source_columns)])
     return batch.to_pydict()
 
 
@@ -40,14 +40,14 @@ def test_each_row_has_the_id_of_its_topic() -> None:
 
 
 def test_the_topic_is_read_though_nobody_wants_it() -> None:
-    assert fetched_columns(["topicId", "key"]) == ["key", "topic"]
+    assert TopicIdColumn(("topicId", "key"), {}).source_columns == ("key", "topic")
     assert with_ids(["topicId"], ["t"], t=A) == {"topicId": [TEXT_OF_A]}
 
 
 def test_other_columns_stay_as_they_are() -> None:
-    assert fetched_columns(["key", "offset"]) == ["key", "offset"]
+    assert TopicIdColumn(("key", "offset"), {}).source_columns == ("key", "offset")
     batches: Any = iter([])
-    assert with_topic_ids_of(batches, ["key"], {}) is batches
+    assert TopicIdColumn(("key",), {}).rows(batches) is batches
 
 
 def read(cluster: ScriptedCluster, wanted: Sequence[str], **options: str) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from kafka_formats.errors import FormatError
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.tools.records.decoding import _texts_of, decode_for
-from kafka_spark_source.tools.records.peek import NOT_DECODED, as_they_came
+from kafka_spark_source.tools.records.peek import NO_TEXTS, as_they_came
 
 
 def batch(keys: list[bytes | None], values: list[bytes | None]) -> pa.RecordBatch:
@@ -30,7 +30,7 @@ def batch(keys: list[bytes | None], values: list[bytes | None]) -> pa.RecordBatc
 
 def test_without_formats_records_are_as_they_came() -> None:
     assert decode_for("t", {}) is as_they_came
-    assert as_they_came(batch([b"k"], [b"v"])) == [NOT_DECODED]
+    assert as_they_came(batch([b"k"], [b"v"])) == [NO_TEXTS]
 
 
 def test_a_broken_value_hides_neither_its_key_nor_other_records() -> None:

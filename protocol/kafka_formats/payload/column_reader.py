@@ -19,7 +19,7 @@ from kafka_protocol.columnar.arrays.views import check_binary_size
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnDecoder:
+class ColumnReader:
     """Decodes payloads. It is pickled with tasks.
 
     Attributes:
@@ -40,7 +40,7 @@ class ColumnDecoder:
         check_binary_size(payloads)
         payloads = payloads.cast(pa.binary())
         frames = FRAMES[self.format.framing](payloads, None, "")
-        decoded = decode_column(payloads, frames, self.format.decoder_of, self.format.type)
+        decoded = decode_column(payloads, frames, self.format.decoders, self.format.type)
         values = decoded.values
         if decoded.is_broken.any():
             if self.mode is Mode.FAILFAST:

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +22,12 @@ from kafka_formats.errors import MalformedRecordError, SchemaError, SchemaEvolve
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
 from kafka_formats.payload.columns import (
     ColumnFormat,
-    DecodedColumn,
+    ColumnValues,
     Fault,
     RefusalOf,
     decode_column,
 )
-from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
-from kafka_formats.payload.nulls import NullPayloads
+from kafka_formats.payload.format import Bools, DecoderFactory, PayloadDecoder
 from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
@@ -37,7 +36,7 @@ from kafka_protocol.columnar.arrays.schema import TIMESTAMP_MS
 
 _log = logging.getLogger(__name__)
 
-DecodedColumns: TypeAlias = Mapping[str, DecodedColumn]
+ValuesOfColumns: TypeAlias = Mapping[str, ColumnValues]
 
 _MOST_DECODERS: Final = 100
 _PLACE: Final = ("topic", "partition", "offset")
@@ -71,47 +70,25 @@ class BrokenRecord(NamedTuple):
 PutAside: TypeAlias = Callable[[pa.RecordBatch, Iterator[BrokenRecord]], None]
 
 
-class Decoder(Protocol):
-    """Decodes records to the rows of a query. It is pickled with tasks."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the rows."""
-
-    @property
-    def source_columns(self) -> tuple[str, ...]:
-        """The columns of the records to decode."""
-
-    @property
-    def nulls(self) -> NullPayloads | None:
-        """The values that delete the row of a key; None if only null itself does."""
-
-    def decode(
-        self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Decode record batches with `source_columns` to batches with `schema`."""
-
-
 @dataclass(frozen=True, slots=True)
-class RecordDecoder:
-    """Decodes the keys and values of records.
+class Decoder:
+    """Decodes the keys and values of records; a stage of a read.
 
     Attributes:
         schema: The columns that are wanted, decoded.
         formats: Column, `key` or `value`, -> its format. Others stay as they are.
         mode: How to treat broken payloads.
-        puts_aside: Whether records that are left out are given to the caller of `decode`.
+        put_aside: Takes the records that DROPMALFORMED leaves out, before the rows beside them are
+            given out; None to count and log them.
         completed: Completes decoded columns by each other, and marks what is broken then; None if
             each stands for itself.
-        nulls: The values that delete the row of a key; None if only null itself does.
     """
 
     schema: pa.Schema
     formats: Mapping[str, ColumnFormat]
     mode: Mode
-    puts_aside: bool = False
-    completed: Callable[[DecodedColumns], DecodedColumns] | None = None
-    nulls: NullPayloads | None = None
+    put_aside: PutAside | None = None
+    completed: Callable[[ValuesOfColumns], ValuesOfColumns] | None = None
 
     @property
     def source_columns(self) -> tuple[str, ...]:
@@ -121,7 +98,7 @@ class RecordDecoder:
         framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
         place = _PLACE if decoded else ()
         listed = [*wanted, *decoded, *place, *(["headers"] if framed else [])]
-        if self.puts_aside:
+        if self.put_aside is not None:
             listed += _AS_IT_CAME
         return tuple(name for name in dict.fromkeys(listed) if name != ERROR_COLUMN)
 
@@ -132,42 +109,35 @@ class RecordDecoder:
         tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
         return [name for name in self.formats if tells_faults or name in wanted]
 
-    def decode(
-        self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Decode record batches with `source_columns` to batches with `schema`, without empty ones.
-
-        Args:
-            batches: The records.
-            put_aside: Takes the records that DROPMALFORMED leaves out, before the rows beside them
-                are given out. It needs `puts_aside`.
 
         Raises:
             MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,
                 partition, offset, schema and field.
             SchemaEvolvedError: A payload has a newer schema that a format refuses.
         """
-        return _Run(self, put_aside).decode(batches)
+        return _Run(self).rows(batches)
 
 
 class _Run:
     """The decoding of the records of one task."""
 
-    def __init__(self, decoder: RecordDecoder, put_aside: PutAside | None) -> None:
+    def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
-        self._put_aside = put_aside or self._log_dropped
+        self._put_aside = decoder.put_aside or self._log_dropped
         self._decoders = {
-            name: _remembering(decoder.formats[name].decoder_of) for name in decoder.decoded_columns
+            name: _Remembering(decoder.formats[name].decoders) for name in decoder.decoded_columns
         }
         self._accepted: set[tuple[str, SchemaId]] = set()
         self._dropped = 0
 
-    def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in (piece for whole in batches for piece in self._split(whole)):
             if not self._decoders:
                 yield self._assembled(batch, {})
                 continue
-            columns: DecodedColumns = {name: self._column(batch, name) for name in self._decoders}
+            columns: ValuesOfColumns = {name: self._column(batch, name) for name in self._decoders}
             if self._decoder.completed is not None:
                 columns = self._decoder.completed(columns)
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
@@ -185,7 +155,7 @@ class _Run:
         for start, end in pairwise(sorted(places)):
             yield batch.slice(start, end - start)
 
-    def _column(self, batch: pa.RecordBatch, name: str) -> DecodedColumn:
+    def _column(self, batch: pa.RecordBatch, name: str) -> ColumnValues:
         format_ = self._decoder.formats[name]
         payloads = batch.column(name)
         headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
@@ -211,7 +181,7 @@ class _Run:
             self._accepted.add((name, group.schema_id))
 
     def fail_fast(
-        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+        self, batch: pa.RecordBatch, columns: Mapping[str, ColumnValues], is_broken: Bools
     ) -> pa.RecordBatch:
         if is_broken.any():
             first = _broken(batch, columns, int(np.argmax(is_broken)))
@@ -223,7 +193,7 @@ class _Run:
         return self._assembled(batch, {name: each.values for name, each in columns.items()})
 
     def drop(
-        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+        self, batch: pa.RecordBatch, columns: Mapping[str, ColumnValues], is_broken: Bools
     ) -> pa.RecordBatch:
         values: dict[str, pa.Array] = {name: each.values for name, each in columns.items()}
         if is_broken.any():
@@ -242,7 +212,7 @@ class _Run:
         self._dropped += records.num_rows
 
     def permit(
-        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+        self, batch: pa.RecordBatch, columns: Mapping[str, ColumnValues], is_broken: Bools
     ) -> pa.RecordBatch:
         decoded: dict[str, pa.Array] = {
             name: null_where(each.is_broken, each.values) for name, each in columns.items()
@@ -280,26 +250,27 @@ def _any(masks: Sequence[Bools], count: int) -> Bools:
     return union
 
 
-def _remembering(decoder_of: DecoderOf) -> DecoderOf:
-    """Plan once in a task for each schema, and ask once for one that does not exist."""
-    errors: dict[SchemaId, SchemaError] = {}
-    decoders: dict[SchemaId, PayloadDecoder] = {}
+class _Remembering:
+    """Plans once in a task for each schema, and asks once for one that does not exist."""
 
-    def remembering(schema_id: SchemaId) -> PayloadDecoder:
-        if schema_id in errors:
-            raise errors[schema_id]
-        if schema_id not in decoders:
-            if len(decoders) == _MOST_DECODERS:
+    def __init__(self, factory: DecoderFactory) -> None:
+        self._factory = factory
+        self._errors: dict[SchemaId, SchemaError] = {}
+        self._decoders: dict[SchemaId, PayloadDecoder] = {}
+
+    def for_schema(self, schema_id: SchemaId) -> PayloadDecoder:
+        if schema_id in self._errors:
+            raise self._errors[schema_id]
+        if schema_id not in self._decoders:
+            if len(self._decoders) == _MOST_DECODERS:
                 # Documents may have a schema each.
-                decoders.clear()
+                self._decoders.clear()
             try:
-                decoders[schema_id] = decoder_of(schema_id)
+                self._decoders[schema_id] = self._factory.for_schema(schema_id)
             except SchemaError as error:
-                errors[schema_id] = error
+                self._errors[schema_id] = error
                 raise
-        return decoders[schema_id]
-
-    return remembering
+        return self._decoders[schema_id]
 
 
 def _place(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
@@ -307,6 +278,6 @@ def _place(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
     return topic, partition, offset
 
 
-def _broken(batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], row: int) -> BrokenRecord:
+def _broken(batch: pa.RecordBatch, columns: Mapping[str, ColumnValues], row: int) -> BrokenRecord:
     faults = [(name, each.fault(row)) for name, each in columns.items() if each.is_broken[row]]
     return BrokenRecord(*_place(batch, row), faults)

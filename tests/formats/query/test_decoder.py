@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.decoder import AvroDecoderFactory
 from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.payload.format import PayloadDecoder
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.query import record_decoder
-from kafka_formats.query.record_decoder import BrokenRecord, RecordDecoder
+from kafka_formats.query import decoder as query_decoder
+from kafka_formats.query.decoder import BrokenRecord, Decoder
 from kafka_formats.schema_ids.frames import SchemaId
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
 from tests.formats.avro.payloads import varint, with_length
@@ -43,10 +43,10 @@ def schema_by_id(schema_id: SchemaId) -> SchemaText:
 
 
 VALUE = ColumnFormat(
-    Framing.CONFLUENT, TYPE, AvroDecoders(SchemaText(json.dumps(SECOND)), TYPE, schema_by_id)
+    Framing.CONFLUENT, TYPE, AvroDecoderFactory(SchemaText(json.dumps(SECOND)), TYPE, schema_by_id)
 )
 TEXT = SchemaText('"string"')
-KEY = ColumnFormat(Framing.NONE, pa.string(), AvroDecoders(TEXT, pa.string(), None))
+KEY = ColumnFormat(Framing.NONE, pa.string(), AvroDecoderFactory(TEXT, pa.string(), None))
 
 
 def frame(schema_id: int, payload: bytes) -> bytes:
@@ -77,14 +77,14 @@ def decoder(
     mode: Mode,
     columns: Mapping[str, pa.DataType] | None = None,
     formats: Mapping[str, ColumnFormat] | None = None,
-) -> RecordDecoder:
+) -> Decoder:
     schema = pa.schema({"value": TYPE, "offset": pa.int64()} | dict(columns or {}))
-    return RecordDecoder(schema, formats or {"value": VALUE}, mode)
+    return Decoder(schema, formats or {"value": VALUE}, mode)
 
 
-def decoded(with_: RecordDecoder, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+def decoded(with_: Decoder, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     selected = [batch.select(with_.source_columns) for batch in batches]
-    found = list(pickle.loads(pickle.dumps(with_)).decode(selected))
+    found = list(pickle.loads(pickle.dumps(with_)).rows(selected))
     for batch in found:
         assert batch.schema.equals(with_.schema)
         batch.validate(full=True)
@@ -99,7 +99,7 @@ def test_payloads_of_several_schemas_are_read_as_one() -> None:
 
 
 def test_only_wanted_columns_are_decoded_and_shipped() -> None:
-    wanted = RecordDecoder(pa.schema({"offset": pa.int64()}), {"value": VALUE}, Mode.FAILFAST)
+    wanted = Decoder(pa.schema({"offset": pa.int64()}), {"value": VALUE}, Mode.FAILFAST)
     assert "value" not in wanted.source_columns
     assert decoded(wanted, records([CUT])) == [{"offset": 40}]
 
@@ -142,7 +142,7 @@ def test_permissive_without_its_columns() -> None:
 
 
 def test_faults_alone() -> None:
-    wanted = RecordDecoder(pa.schema({"_error": pa.string()}), {"value": VALUE}, Mode.PERMISSIVE)
+    wanted = Decoder(pa.schema({"_error": pa.string()}), {"value": VALUE}, Mode.PERMISSIVE)
     assert [row["_error"] is None for row in decoded(wanted, records([NEW, CUT]))] == [True, False]
 
 
@@ -182,36 +182,38 @@ def test_keys_and_values_have_formats_of_their_own() -> None:
 def test_a_schema_that_does_not_exist_is_asked_for_once_in_a_task() -> None:
     asked = []
 
-    def decoder_of(schema_id: SchemaId) -> Any:
-        asked.append(schema_id)
-        raise SchemaError("gone")
+    class Gone:
+        def for_schema(self, schema_id: SchemaId) -> Any:
+            asked.append(schema_id)
+            raise SchemaError("gone")
 
-    none = RecordDecoder(
+    none = Decoder(
         pa.schema({"value": TYPE}),
-        {"value": ColumnFormat(Framing.CONFLUENT, TYPE, decoder_of)},
+        {"value": ColumnFormat(Framing.CONFLUENT, TYPE, Gone())},
         Mode.PERMISSIVE,
     )
     batches = [records([OLD, NEW]).select(none.source_columns)] * 3
-    assert sum(batch.num_rows for batch in none.decode(batches)) == 6
+    assert sum(batch.num_rows for batch in none.rows(batches)) == 6
     assert asked == [1, 2]
 
 
 def test_each_schema_is_planned_once_in_a_task_and_not_all_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(record_decoder, "_MOST_DECODERS", 1)
+    monkeypatch.setattr(query_decoder, "_MOST_DECODERS", 1)
     planned: list[SchemaId] = []
 
-    def decoder_of(schema_id: SchemaId) -> PayloadDecoder:
-        planned.append(schema_id)
-        return VALUE.decoder_of(schema_id)
+    class Planning:
+        def for_schema(self, schema_id: SchemaId) -> PayloadDecoder:
+            planned.append(schema_id)
+            return VALUE.decoders.for_schema(schema_id)
 
-    formats = {"value": ColumnFormat(Framing.CONFLUENT, TYPE, decoder_of)}
-    given = RecordDecoder(pa.schema({"value": TYPE}), formats, Mode.FAILFAST)
+    formats = {"value": ColumnFormat(Framing.CONFLUENT, TYPE, Planning())}
+    given = Decoder(pa.schema({"value": TYPE}), formats, Mode.FAILFAST)
     batches = [records([each, each]).select([*given.source_columns]) for each in (OLD, OLD, NEW)]
-    found = [row["id"] for batch in given.decode(batches) for row in batch["value"].to_pylist()]
+    found = [row["id"] for batch in given.rows(batches) for row in batch["value"].to_pylist()]
     assert (found, planned) == ([5, 5, 5, 5, 6, 6], [1, 2])
-    assert len([*given.decode([batches[0], batches[2], batches[0]])]) == 3
+    assert len([*given.rows([batches[0], batches[2], batches[0]])]) == 3
     assert planned == [1, 2, 1, 2, 1]
 
 
@@ -235,13 +237,14 @@ def test_broken_records_are_put_aside_as_they_came_before_the_rows_beside_them()
     formats = {"key": KEY, "value": VALUE}
     schema = pa.schema({"value": TYPE, "key": pa.string()})
     aside: list[tuple[list[dict[str, Any]], list[BrokenRecord]]] = []
-    with_ = RecordDecoder(schema, formats, Mode.DROPMALFORMED, puts_aside=True)
+
+    def put_aside(records: pa.RecordBatch, broken: Iterator[BrokenRecord]) -> None:
+        aside.append((records.to_pylist(), [*broken]))
+
+    with_ = Decoder(schema, formats, Mode.DROPMALFORMED, put_aside)
     batch = records([NEW, CUT, b"{}"], [with_length(b"a"), b"\x09", with_length(b"c")])
     batch = batch.append_column(TIMESTAMP_MS, pa.array([7, 8, 9], pa.int64()))
-    rows = with_.decode(
-        [batch.select(with_.source_columns)],
-        lambda records, broken: aside.append((records.to_pylist(), [*broken])),
-    )
+    rows = with_.rows([batch.select(with_.source_columns)])
     assert next(rows).column("key").to_pylist() == ["a"]
     ((came, broken),) = aside
     assert [(each["key"], each["value"], each[TIMESTAMP_MS.name]) for each in came] == [

@@ -1,0 +1,166 @@
+"""The payloads of a read or a write of Spark: types of columns, stages, how to encode.
+
+Imports what knows formats where a query has them: most processes of Spark only look for a name.
+Which format, schema or envelope there is, is a matter of `kafka_formats`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StructType
+
+from kafka_formats.options.envelope import Envelope
+from kafka_formats.options.settings import Mode
+from kafka_formats.options.table import MODE
+from kafka_protocol.columnar.writing.sink_columns import SinkColumns
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.read import ReadOptions
+from kafka_spark_source.options.table import Table
+from kafka_spark_source.options.write import WriteOptions
+from kafka_spark_source.planning.strategies import topics_of
+from kafka_spark_source.schema import (
+    added_columns,
+    check_projection,
+    is_as_it_comes,
+    source_schema,
+    text_columns,
+)
+from kafka_spark_source.worker.worker import spill_folder
+
+if TYPE_CHECKING:
+    from kafka_formats.debezium.query import DebeziumQuery
+    from kafka_formats.query.decoder import PutAside
+    from kafka_formats.query.read import QueryFormats
+    from kafka_formats.query.record_encoder import RecordEncoder
+    from kafka_formats.stage import Stage
+
+
+def columns_of(options: ReadOptions) -> StructType:
+    """All columns of a read. The types of decoded ones come from the schemas that exist now.
+
+    Raises:
+        KafkaError: A schema cannot be found, or an option has no effect.
+    """
+    changes = _debezium_query(options)
+    if changes is not None:
+        from kafka_spark_source.columns.arrow_types import to_spark_schema  # noqa: PLC0415
+
+        return to_spark_schema(changes.schema())
+    _check_mode(options, StructType())
+    types = added_columns(options.formats, options.envelope, options.mode)
+    formats = _query_formats(options)
+    if formats is not None:
+        from kafka_spark_source.columns.arrow_types import to_spark  # noqa: PLC0415
+
+        types = {name: to_spark(each) for name, each in formats.columns().items()} | types
+    return source_schema(
+        include_headers=options.include_headers,
+        include_topic_id=options.include_topic_id,
+        formats=types,
+    )
+
+
+def stages_of(
+    options: ReadOptions, schema: StructType, put_aside: PutAside | None
+) -> tuple[Stage, ...]:
+    """Check a projection, and return what makes its rows of records; nothing if they are rows.
+
+    Args:
+        options: The options of the read.
+        schema: The projection.
+        put_aside: Takes the records that cannot be decoded; None to do as the mode says.
+
+    Raises:
+        KafkaError: The projection does not fit, or a schema cannot be found.
+    """
+    changes = _debezium_query(options)
+    if changes is not None:
+        from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
+
+        return changes.stages(to_arrow_schema(schema), put_aside)
+    check_projection(
+        schema,
+        include_headers=options.include_headers,
+        formats=options.formats,
+        envelope=options.envelope,
+        mode=options.mode,
+    )
+    _check_mode(options, schema)
+    formats = _query_formats(options)
+    stages: tuple[Stage, ...] = ()
+    columns = tuple(schema.names)
+    if formats is not None or not is_as_it_comes(schema):
+        from kafka_formats.query.read import decoder_of  # noqa: PLC0415
+        from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
+
+        decoder = decoder_of(
+            to_arrow_schema(schema),
+            formats,
+            checked_text=[] if options.mode is None else text_columns(schema, options.formats),
+            mode=options.mode or Mode.FAILFAST,
+            put_aside=put_aside,
+        )
+        stages, columns = (decoder,), decoder.source_columns
+    if options.envelope.is_upsert:
+        from kafka_formats.upsert.upsert import Upsert  # noqa: PLC0415
+
+        nulls = None if formats is None else formats.nulls("value")
+        stages = (Upsert(columns, options.envelope, spill_folder, nulls=nulls), *stages)
+    return stages
+
+
+def encoder_of(
+    options: WriteOptions, columns: SinkColumns, schema: StructType
+) -> RecordEncoder | None:
+    """How to encode keys and values; None if they are bytes or text.
+
+    Raises:
+        KafkaError: A schema cannot be found, or does not fit its column.
+    """
+    if options.formats is None:
+        return None
+    from kafka_formats.query.write import WrittenColumn, encoder_for  # noqa: PLC0415
+    from kafka_spark_source.columns.arrow_types import to_arrow  # noqa: PLC0415
+
+    written = {
+        name: WrittenColumn(index, to_arrow(schema.fields[index].dataType))
+        for name, index in (("key", columns.key), ("value", columns.value))
+        if index is not None
+    }
+    return encoder_for(options.formats, options.topic, written)
+
+
+def _query_formats(options: ReadOptions) -> QueryFormats | None:
+    """The formats of a read's keys and values; None if they stay bytes."""
+    if options.formats is None:
+        return None
+    from kafka_formats.query.read import QueryFormats  # noqa: PLC0415
+
+    return QueryFormats(options.formats, topics_of(options.strategy))
+
+
+def _debezium_query(options: ReadOptions) -> DebeziumQuery | None:
+    """The changes of a read; None if records are what they are."""
+    if options.envelope.kind is not Envelope.DEBEZIUM or options.formats is None:
+        return None
+    from kafka_formats.debezium.query import DebeziumQuery  # noqa: PLC0415
+
+    return DebeziumQuery(
+        options.formats,
+        options.envelope.debezium,
+        topics_of(options.strategy),
+        has_headers=options.include_headers,
+        has_topic_ids=options.include_topic_id,
+    )
+
+
+def _check_mode(options: ReadOptions, schema: StructType) -> None:
+    """Refuse a mode, or a topic for dead letters, where no payload can be broken."""
+    if options.mode is None or options.formats or text_columns(schema, options.formats):
+        return
+    row = MODE if options.dead_letter_topic is None else Table.DEAD_LETTER_TOPIC
+    raise KafkaConfigError(
+        f"Option '{row.name}' needs a column that is decoded: set value.format or key.format, name "
+        "the column as string in .schema(...), or remove it."
+    )

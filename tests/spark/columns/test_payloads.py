@@ -1,0 +1,56 @@
+"""The stages of a read, for each kind of read. What they do is tested with `kafka_formats`."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import StructType
+
+from kafka_formats.query.decoder import BrokenRecord, Decoder
+from kafka_spark_source.columns.payloads import columns_of, stages_of
+from kafka_spark_source.options.read import parse_batch_options
+
+READ = {"kafka.bootstrap.servers": "localhost:1", "subscribe": "t"}
+AVRO = READ | {"value.format": "avro", "value.schema": '"long"'}
+UPSERT = {"envelope": "upsert"}
+EVENTS = READ | {"envelope": "debezium", "value.format": "json", "value.schema": "id bigint"}
+TEXT = StructType().add("value", "string")
+
+
+def put_aside(records: pa.RecordBatch, broken: Iterator[BrokenRecord]) -> None:
+    raise AssertionError((records, broken))
+
+
+def stages(options: dict[str, str], schema: StructType | None = None) -> Any:
+    read = parse_batch_options(options)
+    made = stages_of(read, schema or columns_of(read), put_aside)
+    return pickle.loads(pickle.dumps(made))
+
+
+@pytest.mark.parametrize(
+    ("options", "schema", "expected"),
+    [
+        (READ, None, []),
+        (READ, TEXT, ["Decoder"]),
+        (READ | UPSERT, None, ["Upsert"]),
+        (AVRO, None, ["Decoder"]),
+        (AVRO | UPSERT, None, ["Upsert", "Decoder"]),
+        (EVENTS, None, ["NullsMadeNull", "Decoder", "EventRows"]),
+    ],
+)
+def test_the_stages_of_a_read(
+    options: dict[str, str], schema: StructType | None, expected: list[str]
+) -> None:
+    found = stages(options, schema)
+    assert [type(each).__name__ for each in found] == expected
+
+
+@pytest.mark.parametrize("options", [AVRO, AVRO | UPSERT, EVENTS])
+def test_records_that_cannot_be_decoded_are_put_aside(options: dict[str, str]) -> None:
+    (decoder,) = (each for each in stages(options) if isinstance(each, Decoder))
+    assert decoder.put_aside is put_aside
+    assert {"key", "value", "headers", "timestampMs"} <= {*decoder.source_columns}
