@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypeVar
 
 from kafka_protocol.client.consumer import fetch_position, topic_watch
+from kafka_spark_source.streaming import micro_batch_rules
 from kafka_spark_source.writing import claimed_prefix
 
 State = TypeVar("State", bound=Enum)
@@ -32,6 +33,12 @@ def state_tables() -> str:
 A dash marks an event that must not happen in the state.
 
 {_transitions(fetch_position.NEXT, fetch_position.Event)}
+### The end of a micro-batch
+
+`streaming/micro_batch_rules.py`: the rules that apply, by the place of the micro-batch in its query
+and by the end of the run.
+
+{_rules()}
 ### A task of an exactly-once write
 
 `writing/claimed_prefix.py`: the action of a task, by the micro-batch of the last decision and the
@@ -49,6 +56,24 @@ def _transitions(table: Mapping[State, Mapping[Event, Next]], events: Iterable[E
     ]
     head = ["state", *(f"{event.name}: {event.value}" for event in columns)]
     return "".join(map(_row, [head, ["---"] * len(head), *rows]))
+
+
+def _rules() -> str:
+    """A row for each rule, with the cases where it applies."""
+    table = micro_batch_rules.RULES
+    cases = [(place, run) for place, row in table.items() for run in row]
+    head = ["rule", *(f"{place.name}, {run.name}" for place, run in cases)]
+    rows = [
+        [
+            f"**{rule.name}**: {rule.value}",
+            *("yes" if rule in table[place][run] else "" for place, run in cases),
+        ]
+        for rule in micro_batch_rules.Rule
+    ]
+    named = [
+        f"{each.name}: {each.value}." for each in (*micro_batch_rules.Place, *micro_batch_rules.Run)
+    ]
+    return "".join(map(_row, [head, ["---"] * len(head), *rows])) + "\n" + " ".join(named) + "\n"
 
 
 def _next(state: Enum | None, before: Enum) -> str:

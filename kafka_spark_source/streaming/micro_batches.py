@@ -36,6 +36,7 @@ from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
 from kafka_spark_source.streaming.group_commits import GroupCommits
 from kafka_spark_source.streaming.logs import StreamLogs
+from kafka_spark_source.streaming.micro_batch_rules import RULES, Place, Reach, Rule, Run
 from kafka_spark_source.streaming.observed_logs import ObservedLogs
 from kafka_spark_source.streaming.pacing import Pacing
 from kafka_spark_source.streaming.start import Start, check_pinnable, find_start
@@ -155,8 +156,9 @@ class MicroBatches:
         else:
             self.processed(start)
             self._pacing.pause_if_idle()
+        place = Place.FIRST if is_new else Place.LATER
         end = self._with_retries(
-            lambda _: self._next_end(start, pinned, is_limited=is_limited, is_new=is_new)
+            lambda _: self._next_end(start, pinned, place, is_limited=is_limited)
         )
         self._phase = Phase.RUNNING
         if is_new or end != start:
@@ -222,53 +224,59 @@ class MicroBatches:
     # --- How far a micro-batch goes --------------------------------------------------------------
 
     def _next_end(
-        self, start: Offsets, pinned: Offsets, *, is_limited: bool, is_new: bool
+        self, start: Offsets, pinned: Offsets, place: Place, *, is_limited: bool
     ) -> Offsets:
-        target = self._target.offsets if self._target else None
-        now = self._observed.observe(start, to_target=target is not None)
+        run = self._run
+        rules = RULES[place][run]
+        now = self._observed.observe(start, to_target=run is Run.TO_TARGET)
         deadline = Deadline.after(self._config.api_timeout_ms)
         recreated_topics = self._observed.recreated_topics
-        if self._observed.are_read and not (is_new or self._target or recreated_topics):
+        if Rule.STAY_IF_READ in rules and self._observed.are_read and not recreated_topics:
             return start  # the usual case of an idle query
-        if self._target and target is None:
+        if run is Run.TARGET_UNKNOWN:
             self._target = Target(now.ends)
-        restarted = {} if target else self._observed.beginnings_of_recreated(now.ends, deadline)
-        available = target or now.ends
-        if is_new:
-            # A partition that was added since the start was looked up is new to the next
-            # micro-batch, as it would be if this one had to run again.
+        begin_again = Rule.BEGIN_AGAIN in rules
+        restarted = (
+            self._observed.beginnings_of_recreated(now.ends, deadline) if begin_again else {}
+        )
+        target = self._target.offsets if self._target else None
+        available = now.ends if target is None else target
+        if Rule.KEEP_PARTITIONS in rules:
             available = {tp: at for tp, at in available.items() if tp in start}
         earliest = self._observed.earliest_of_new(available.keys() - start.keys(), deadline)
-        begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}
-        latest = {tp: available[tp] for tp in begin}
-        if not latest or (is_limited and not restarted and self._waits_for_more(start, latest)):
+        reach = Reach.of(start, available, earliest)
+        waits = Rule.WAIT in rules and is_limited and not restarted and self._waits_for_more(reach)
+        if not reach.latest or waits:
             return start
-        if target and not is_new and latest != start:
-            check_available_now(latest, target, now._replace(recreated=recreated_topics))
-        end = self._limited(begin, latest, deadline) if is_limited else latest
+        if Rule.CHECK_TARGET in rules and reach.latest != start:
+            check_available_now(reach.latest, available, now._replace(recreated=recreated_topics))
+        end = self._limited(reach, deadline) if is_limited else reach.latest
         end = {**end, **pinned, **restarted}
         losses = losses_between(start, end, earliest, self._options.strategy)
         data_loss.raise_early(losses, fail_on_data_loss=self._options.fail_on_data_loss)
         self._observed.end_found()
         return end
 
-    def _waits_for_more(self, start: Offsets, latest: Offsets) -> bool:
-        if self._target or self._pacing.delay_has_passed:
-            return False
-        if any(latest.get(tp, at) < at for tp, at in start.items()):
-            return False  # a loss is reported at once
-        return self._options.limits.is_too_little(start, latest)
+    @property
+    def _run(self) -> Run:
+        if self._target is None:
+            return Run.ENDLESS
+        return Run.TARGET_UNKNOWN if self._target.offsets is None else Run.TO_TARGET
 
-    def _limited(
-        self, begin: Offsets, latest: Offsets, deadline: Deadline
-    ) -> dict[TopicPartition, int]:
+    def _waits_for_more(self, reach: Reach) -> bool:
+        # A loss is reported at once.
+        if self._pacing.delay_has_passed or reach.has_shorter_log:
+            return False
+        return self._options.limits.is_too_little(reach.start, reach.latest)
+
+    def _limited(self, reach: Reach, deadline: Deadline) -> dict[TopicPartition, int]:
         limits = self._options.limits
-        end = dict(latest)
+        end = dict(reach.latest)
         if limits.max_offsets is not None:
-            end = within_offsets(begin, end, limits.max_offsets)
+            end = within_offsets(reach.begin, end, limits.max_offsets)
         if limits.max_bytes is not None:
-            unread = {tp: at for tp, at in begin.items() if at < end[tp]}
-            end = within_bytes(begin, end, self._sizes(unread, deadline), limits.max_bytes)
+            unread = {tp: at for tp, at in reach.begin.items() if at < end[tp]}
+            end = within_bytes(reach.begin, end, self._sizes(unread, deadline), limits.max_bytes)
         return end
 
     def _sizes(self, offsets: Offsets, deadline: Deadline) -> Mapping[TopicPartition, float]:

@@ -264,6 +264,18 @@ def test_a_query_may_start_before_its_first_topic(cluster: ScriptedCluster, quer
     assert run(batches, {}) == ({U0: 3}, [(U0, 0, 3)])
 
 
+def test_available_now_without_partitions_reads_no_topic_that_comes_later(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    batches = query(subscribePattern="^u")
+    batches.stop_at_available_now()
+    assert run_first(batches) == ({}, [])
+    cluster.add_topic("u")
+    append(cluster, U0, 3)
+    assert run(batches, {}) == ({}, [])
+    assert run(query(subscribePattern="^u"), {}) == ({U0: 3}, [(U0, 0, 3)])
+
+
 # --- Commits to a group --------------------------------------------------------------------------
 
 

@@ -1,0 +1,36 @@
+"""The rules about the end of a micro-batch. `test_micro_batches` has them with brokers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.streaming.micro_batch_rules import RULES, Place, Reach, Rule, Run
+from tests.fakes.micro_batches import T0, T1, U0
+
+
+def test_each_case_has_rules() -> None:
+    assert {(place, run) for place in Place for run in Run} == {
+        (place, run) for place, row in RULES.items() for run in row
+    }
+
+
+@pytest.mark.parametrize("place", Place)
+def test_a_run_with_a_target_never_waits_and_an_endless_one_has_nothing_to_check(
+    place: Place,
+) -> None:
+    assert not RULES[place][Run.TO_TARGET] & {Rule.WAIT, Rule.STAY_IF_READ, Rule.BEGIN_AGAIN}
+    assert Rule.CHECK_TARGET not in RULES[place][Run.ENDLESS]
+
+
+def test_partitions_begin_at_the_start_or_at_the_start_of_their_log() -> None:
+    reach = Reach.of(start={T0: 3, U0: 9}, available={T0: 5, T1: 7}, earliest={T1: 2})
+    assert reach.begin == {T0: 3, T1: 2}
+    assert reach.latest == {T0: 5, T1: 7}
+
+
+@pytest.mark.parametrize(
+    ("available", "is_shorter"), [({T0: 3}, False), ({T0: 2}, True), ({T1: 1}, False)]
+)
+def test_a_log_that_ends_before_the_start(available: Offsets, is_shorter: bool) -> None:
+    assert Reach.of({T0: 3}, available, {}).has_shorter_log is is_shorter
