@@ -1,7 +1,7 @@
-"""Estimates how old the first unread record is, from the log ends in progress reports.
+"""The age of the first unread record, estimated from the ends of logs in progress reports.
 
-Needs no broker: the points come from progress reports. A few points for each partition suffice,
-as in other exporters of lag.
+`measured` reads its timestamp from a broker instead; both have the meaning of `gauges.Lag`. A few
+points for each partition suffice, as in other exporters of lag.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class EndTimes:
     def behind_ms(
         self, topic_partition: TopicPartition, consumed: int, latest: int, now_ms: int
     ) -> int:
-        """How long ago the first unread record was written; 0 if all records are read.
+        """The age of the first unread record in ms; 0 if all records are read.
 
-        As precise as the reports are close to each other. At least as long, where it was written
-        before the first report.
+        The error is at most the time between two reports. Where the record was written before the
+        first report, the age is that of the first report, and the record is at least as old.
 
         Args:
             topic_partition: The partition.
             consumed: The first offset that the query has not read.
             latest: The end of the log now.
-            now_ms: Now. Not before the call before this one.
+            now_ms: The time now, in ms; at least as late as at the previous call.
         """
         points = self._points.setdefault(topic_partition, [])
         _note(points, latest, now_ms)
@@ -71,7 +71,7 @@ def _note(points: list[_Point], latest: int, now_ms: int) -> None:
 
 
 def _written_ms(points: list[_Point], after: int, consumed: int) -> int:
-    """When the record at an offset was written, by the first point behind it."""
+    """When the record at an offset was written, by the first point after it."""
     later = points[after]
     if after == 0:
         return later.first_ms

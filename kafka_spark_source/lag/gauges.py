@@ -1,7 +1,8 @@
 """The gauges of lag in one table: Prometheus' text, the dashboard and the docs come from it.
 
 A lag is reported (by Spark's progress reports, for `LagListener`) or measured (on brokers, by
-`pykafka lag --prometheus`). A gauge of both has one name, one unit and one meaning.
+`pykafka lag --prometheus`). A gauge of both has one name, one unit and one meaning, that of `Lag`:
+`estimated` and `measured` are two ways to get the same age.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ class Lag(Protocol):
 
     @property
     def behind_ms(self) -> int | None:
-        """How long ago the first unread record was written; 0 if all are read; None: unknown."""
+        """The age of the first unread record in ms; 0 if all are read; None: unknown.
+
+        It is the time since the record's timestamp, or where a broker is not asked, since the end
+        of the log passed the record.
+        """
 
 
 def lag_records(lag: Lag) -> int | None:
@@ -40,10 +45,7 @@ def lag_records(lag: Lag) -> int | None:
 
 
 def lag_seconds(lag: Lag) -> float | None:
-    """The lag in seconds: how long ago the first unread record was written, by Kafka's timestamps.
-
-    0 if every record is read; None if it is not known. `EndTimes` says how close reports come.
-    """
+    """The age of the first unread record in seconds; 0 if all are read; None if it is unknown."""
     return None if lag.behind_ms is None else lag.behind_ms / 1000
 
 
@@ -66,7 +68,6 @@ class LagGauge:
         name: As Prometheus has it.
         unit: The unit of its values.
         help: One line, without a backslash.
-        help_measured: The same of a measured lag, which may be that of a group: None for `help`.
         of_report: Takes the value from a partition of a progress report; None: not reported.
         of_query: Takes the value from the newest progress report of a query; None: not reported.
         of_logs: Takes the value from a partition that was measured; None: not measured.
@@ -76,7 +77,6 @@ class LagGauge:
     name: str
     unit: Unit
     help: str
-    help_measured: str | None = None
     of_report: Callable[[PartitionLag], float | None] | None = None
     of_query: Callable[[QueryRun], float | None] | None = None
     of_logs: Callable[[MeasuredLag], float | None] | None = None
@@ -86,16 +86,14 @@ class LagGauge:
 LAG_RECORDS: Final = LagGauge(
     name="pykafka_lag_records",
     unit=Unit.RECORDS,
-    help="Records that the query has not read yet.",
-    help_measured="Records that are not read yet.",
+    help="Records that are not read yet.",
     of_report=lag_records,
     of_logs=lag_records,
 )
 LAG_SECONDS: Final = LagGauge(
     name="pykafka_lag_seconds",
     unit=Unit.SECONDS,
-    help="How long ago the first unread record was written.",
-    help_measured="The age of the first unread record.",
+    help="The age of the first unread record.",
     of_report=lag_seconds,
     of_logs=lag_seconds,
 )
@@ -203,7 +201,7 @@ def measured(lags: Sequence[QueryLag | GroupLag], unknown: Iterable[str]) -> lis
     ]
     return [
         *(
-            Gauge(each.name, each.help_measured or each.help, _samples(each.of_logs, partitions))
+            Gauge(each.name, each.help, _samples(each.of_logs, partitions))
             for each in GAUGES
             if each.of_logs
         ),

@@ -23,7 +23,7 @@ from kafka_spark_source.lag.progress import (
     with_times,
     worst_of,
 )
-from kafka_spark_source.lag.time_behind import EndTimes
+from kafka_spark_source.lag.estimated import EndTimes
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.lag.time_behind import EndTimes
+from kafka_spark_source.lag.estimated import EndTimes
 from kafka_spark_source.planning.offsets_json import offsets_from_log
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.lag.time_behind import _MOST_POINTS, EndTimes
+from kafka_spark_source.lag.estimated import _MOST_POINTS, EndTimes
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -11,7 +11,7 @@ from kafka_spark_source.lag.group import GroupLag
 from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.lag.progress import PartitionLag, QueryRun
 from kafka_spark_source.lag.prometheus import render
-from kafka_spark_source.lag.time_behind import EndTimes
+from kafka_spark_source.lag.estimated import EndTimes
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -23,11 +23,11 @@ def test_the_text_of_reported_lags() -> None:
         f'{{query="orders",topic="t",partition="{partition}"}}' for partition in (0, 1)
     )
     assert render(reported([run])) == (
-        "# HELP pykafka_lag_records Records that the query has not read yet.\n"
+        "# HELP pykafka_lag_records Records that are not read yet.\n"
         "# TYPE pykafka_lag_records gauge\n"
         f"pykafka_lag_records{first} 2\n"
         f"pykafka_lag_records{second} 0\n"
-        "# HELP pykafka_lag_seconds How long ago the first unread record was written.\n"
+        "# HELP pykafka_lag_seconds The age of the first unread record.\n"
         "# TYPE pykafka_lag_seconds gauge\n"
         f"pykafka_lag_seconds{first} 2.5\n"
         f"pykafka_lag_seconds{second} 0.0\n"
