@@ -8,7 +8,7 @@ How a format writes scales, empty bytes and errors does not belong here.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -123,6 +123,18 @@ def array_of_numbers(numbers: Sequence[int | None], to: pa.Decimal128Type) -> pa
     words = buffer_of(np.frombuffer(data, np.int64))
     array = pa.Array.from_buffers(to, len(numbers), [None, words])
     return null_where(np.array([each is None for each in numbers], np.bool_), array)
+
+
+def array_of_decimals(
+    values: Iterable[Scaled | None], to: pa.DataType
+) -> pa.Decimal128Array | pa.StringArray:
+    """Decimals as a type, or as texts with all of their digits; null for those that do not fit."""
+    if pa.types.is_string(to):
+        return pa.array([None if each is None else text_of(*each) for each in values], to)
+    fitting = [
+        None if each is None else with_scale(each, to.scale, to.precision) for each in values
+    ]
+    return array_of_numbers(fitting, to)
 
 
 def cast_decimals(values: pa.Array, to: pa.Decimal128Type) -> pa.Array | None:

@@ -19,11 +19,9 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import bounds_of, data_of, fields_of
 from kafka_formats.arrow.decimals import (
     Scaled,
-    array_of_numbers,
+    array_of_decimals,
     number_of,
     scaled_of,
-    text_of,
-    with_scale,
 )
 from kafka_formats.connect.times import Convert, Converted
 from kafka_protocol.columnar.arrays.arrow_memory import buffer_of, is_valid
@@ -38,7 +36,7 @@ def decimal_of_bytes(scale: int, to: pa.Decimal128Type) -> Convert:
     def convert(unscaled: pa.BinaryArray) -> Converted:
         if scale == to.scale and (converted := _all_short(unscaled, to)) is not None:
             return converted
-        return _decimals(_with(scale, unscaled), unscaled, to)
+        return _converted(_with(scale, unscaled), unscaled, to)
 
     return convert
 
@@ -47,19 +45,19 @@ def text_of_bytes(scale: int) -> Convert:
     """Unscaled bytes with a scale -> texts with all of their digits."""
 
     def convert(unscaled: pa.BinaryArray) -> Converted:
-        return _texts(_with(scale, unscaled), unscaled)
+        return _converted(_with(scale, unscaled), unscaled, pa.string())
 
     return convert
 
 
 def decimal_of_parts(to: pa.Decimal128Type) -> Convert:
     """Structs of scale and value -> decimals of a type."""
-    return lambda parts: _decimals(_scaled(parts), parts, to)
+    return lambda parts: _converted(_scaled(parts), parts, to)
 
 
 def text_of_parts(parts: pa.StructArray) -> Converted:
     """Structs of scale and value -> texts with all of their digits."""
-    return _texts(_scaled(parts), parts)
+    return _converted(_scaled(parts), parts, pa.string())
 
 
 def text_of_decimal(decimals: pa.Array) -> Converted:
@@ -71,7 +69,7 @@ def text_of_decimal(decimals: pa.Array) -> Converted:
 def plain_text(texts: pa.StringArray) -> Converted:
     """Texts of numbers -> texts with all of their digits, without an exponent."""
     numbers = (None if each is None else scaled_of(each) for each in texts.to_pylist())
-    return _texts(numbers, texts)
+    return _converted(numbers, texts, pa.string())
 
 
 def _all_short(unscaled: pa.BinaryArray, to: pa.Decimal128Type) -> Converted | None:
@@ -120,20 +118,7 @@ def _with(scale: int, unscaled: pa.BinaryArray) -> Iterator[Scaled | None]:
         yield None if number is None else Scaled(number, scale)
 
 
-def _texts(numbers: Iterator[Scaled | None], given: pa.Array) -> Converted:
-    texts = [None if each is None else text_of(*each) for each in numbers]
-    return _converted(pa.array(texts, pa.string()), given)
-
-
-def _decimals(
-    numbers: Iterator[Scaled | None], given: pa.Array, to: pa.Decimal128Type
-) -> Converted:
-    fitting = [
-        None if each is None else with_scale(each, to.scale, to.precision) for each in numbers
-    ]
-    return _converted(array_of_numbers(fitting, to), given)
-
-
-def _converted(values: pa.Array, given: pa.Array) -> Converted:
-    """What is null now, but was not, is broken."""
+def _converted(numbers: Iterator[Scaled | None], given: pa.Array, to: pa.DataType) -> Converted:
+    """The values of a type; those that were not null before are broken if they are null now."""
+    values = array_of_decimals(numbers, to)
     return Converted(values, is_valid(given) & ~is_valid(values))

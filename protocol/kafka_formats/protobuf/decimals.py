@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -26,17 +26,17 @@ from kafka_formats.arrow.decimals import (
     MAX_DIGITS,
     NOT_A_DECIMAL,
     Scaled,
-    array_of_numbers,
+    array_of_decimals,
     bytes_of,
     digits_of,
     does_not_fit,
     number_of,
     scaled_of,
-    text_of,
     with_scale,
 )
 from kafka_formats.errors import PayloadError
 from kafka_formats.protobuf.known_files import KNOWN_FILES, META_NUMBER
+from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 
 if TYPE_CHECKING:
     import decimal
@@ -99,12 +99,9 @@ class Decimals(NamedTuple):
 
 def decimals_of(to: pa.DataType, values: Sequence[tuple[bytes, int] | None]) -> Decimals:
     """Decimals or texts: each from the bytes of a number and its scale; None for null."""
-    is_text = pa.types.is_string(to)
-    shown = _text if is_text else partial(_number_as, to)
-    found: list[Any] = [None if each is None else shown(*each) for each in values]
-    is_wrong = [each is not None and one is None for each, one in zip(values, found, strict=True)]
-    array = pa.array(found, to) if is_text else array_of_numbers(found, to)
-    return Decimals(array, np.array(is_wrong, np.bool_))
+    array = array_of_decimals((None if each is None else _scaled(*each) for each in values), to)
+    is_null = np.array([each is None for each in values], np.bool_)
+    return Decimals(array, ~is_null & ~is_valid(array))
 
 
 def misfit(to: pa.DataType, value: bytes, scale: int) -> PayloadError:
@@ -136,19 +133,10 @@ def _as_told(given: Scaled, told: Told) -> Scaled:
     return Scaled(number, told.scale)
 
 
-def _number_as(to: pa.Decimal128Type, value: bytes, scale: int) -> int | None:
-    number = _written(value)
-    return None if number is None else with_scale(Scaled(number, scale), to.scale, to.precision)
-
-
-def _text(value: bytes, scale: int) -> str | None:
-    number = _written(value)
-    return None if number is None else text_of(number, scale)
-
-
-def _written(value: bytes) -> int | None:
+def _scaled(value: bytes, scale: int) -> Scaled | None:
     # No bytes are zero, as in Confluent's client in Python; Java fails.
-    return number_of(value) if value else 0
+    number = number_of(value) if value else 0
+    return None if number is None else Scaled(number, scale)
 
 
 def _number(text: str | None) -> int | None:
