@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from kafka_spark_source.lag import gauges, prometheus
+from kafka_spark_source.lag.estimated import EndTimes
 from kafka_spark_source.lag.progress import (
     PartitionLag,
     QueryRun,
@@ -23,7 +24,6 @@ from kafka_spark_source.lag.progress import (
     with_times,
     worst_of,
 )
-from kafka_spark_source.lag.estimated import EndTimes
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, overload
 
 import pyarrow as pa
 
@@ -31,6 +31,20 @@ from kafka_protocol.client.config.option import check_texts
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class _FormatArguments(TypedDict, total=False):
+    """The arguments of `read_topic` that do not decide what it returns."""
+
+    start: raw.Position
+    end: raw.Position
+    partitions: Collection[int] | None
+    columns: Sequence[str] | None
+    types: Mapping[str, pa.DataType] | None
+    progress: raw.Progress | None
+
 
 @overload
 def read_topic(
@@ -38,14 +52,9 @@ def read_topic(
     kafka: Mapping[str, str],
     formats: Mapping[str, str],
     *,
-    start: raw.Position = ...,
-    end: raw.Position = ...,
-    partitions: Collection[int] | None = ...,
-    columns: Sequence[str] | None = ...,
-    types: Mapping[str, pa.DataType] | None = ...,
-    progress: raw.Progress | None = ...,
     group_id: None = ...,
     follow: Literal[False] = ...,
+    **arguments: Unpack[_FormatArguments],
 ) -> pa.RecordBatchReader: ...
 
 
@@ -55,14 +64,9 @@ def read_topic(
     kafka: Mapping[str, str],
     formats: Mapping[str, str],
     *,
-    start: raw.Position = ...,
-    end: raw.Position = ...,
-    partitions: Collection[int] | None = ...,
-    columns: Sequence[str] | None = ...,
-    types: Mapping[str, pa.DataType] | None = ...,
-    progress: raw.Progress | None = ...,
     group_id: str | None = ...,
     follow: bool = ...,
+    **arguments: Unpack[_FormatArguments],
 ) -> pa.RecordBatchReader | raw.TopicReader: ...
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.arrays.arrow_memory import array_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of, is_valid, numbers_of
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -103,7 +103,7 @@ def _numbers(values: pa.Array) -> tuple[npt.NDArray[np.int64], Bools]:
     is_null = ~is_valid(values)
     if pa.types.is_temporal(values.type):
         values = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
-    numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    numbers = numbers_of(values.cast(pa.int64()).fill_null(0))
     return numbers, is_null
 
 

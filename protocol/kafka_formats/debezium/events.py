@@ -22,7 +22,12 @@ from kafka_formats.connect.semantics import Path, shown
 from kafka_formats.debezium.placeholder import Placeholder, names_of, without
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.format import Bools, PayloadDecoder, Values
-from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, indices_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import (
+    array_of_bools,
+    bools_of,
+    indices_of,
+    is_valid,
+)
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -141,8 +146,7 @@ class _Event:
         self._op: pa.StringArray = self._parts[OP]
 
     def _has_op(self, *ops: str) -> Bools:
-        mask: Bools = pc.is_in(self._op, pa.array(ops)).to_numpy(zero_copy_only=False)
-        return mask & self._is_event
+        return bools_of(pc.is_in(self._op, pa.array(ops))) & self._is_event
 
     def read(self, plan: EventPlan, placeholder: Placeholder | None) -> Outcome:
         """The events: a struct of what is wanted, null where there is none; and what is broken."""

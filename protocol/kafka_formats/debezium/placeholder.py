@@ -22,8 +22,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import null_where
-from kafka_protocol.columnar.arrays.arrow_memory import array_of, buffer_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, null_where
+from kafka_protocol.columnar.arrays.arrow_memory import (
+    array_of,
+    bools_of,
+    buffer_of,
+    is_valid,
+    numbers_of,
+)
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -90,7 +96,7 @@ class Placeholder:
             return found
         flat = pc.list_flatten(column.take(pa.array(rows)))
         if is_number:
-            numbers = flat.fill_null(0).to_numpy(zero_copy_only=False).reshape(-1, length)
+            numbers = numbers_of(flat.fill_null(0)).reshape(-1, length)
             found[rows] = (numbers == np.array(items)).all(axis=1)
         else:
             known = pa.array(items, column.type.value_type)
@@ -126,10 +132,9 @@ def names_of(names: Sequence[str], masks: Sequence[Bools], count: int) -> pa.Lis
 
 def _lengths(column: pa.ListArray | pa.MapArray) -> npt.NDArray[np.int64]:
     """How many items each list or map has; -1 for null."""
-    counts = np.diff(column.offsets.to_numpy(zero_copy_only=False))
+    counts = np.diff(bounds_of(column))
     return np.where(is_valid(column), counts, -1).astype(np.int64)
 
 
 def _mask(values: pa.Array) -> Bools:
-    # A copy: Arrow's own memory is not writable.
-    return np.array(values.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return bools_of(values.fill_null(False))

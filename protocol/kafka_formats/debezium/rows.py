@@ -21,7 +21,7 @@ from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import ColumnValues, Fault
 from kafka_formats.payload.format import Bools, Values
-from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, bools_of, is_valid
 
 _log = logging.getLogger(__name__)
 
@@ -166,4 +166,4 @@ class _Completed(ColumnValues):
 
 def _equal(texts: pa.StringArray, ones: Sequence[str]) -> Bools:
     found = pc.is_in(texts, pa.array(ones))
-    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return bools_of(found)

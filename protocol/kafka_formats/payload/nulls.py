@@ -21,7 +21,7 @@ from kafka_formats.options.settings import Framing
 from kafka_formats.payload.format import Bools
 from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
-from kafka_protocol.columnar.arrays.arrow_memory import indices_of, is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import bools_of, indices_of, is_valid
 
 # The regular expression of the payloads of a schema that are null; None if none is. It is pickled
 # with tasks.
@@ -65,7 +65,7 @@ class NullPayloads:
         is_null = ~is_valid(payloads)
         has_part = self.part and self.framing is not Framing.GLUE  # which may be compressed
         may_be = pc.match_substring(payloads, self.part) if has_part else payloads.is_valid()
-        rows = np.flatnonzero(may_be.fill_null(False).to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(bools_of(may_be.fill_null(False)))
         if not len(rows):
             return is_null
         chosen = payloads.take(indices_of(rows))
@@ -88,7 +88,7 @@ class NullPayloads:
             if pattern is not None:
                 own = without_first(group.frame_bytes, unpacked.take(indices_of(group.rows)))
                 found = pc.match_substring_regex(own, pattern).fill_null(False)
-                is_null[group.rows] |= found.to_numpy(zero_copy_only=False)
+                is_null[group.rows] |= bools_of(found)
         return is_null
 
 

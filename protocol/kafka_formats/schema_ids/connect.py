@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import null_where, without_first
 from kafka_formats.schema_ids.frames import Frames, Group, InPayload, Longs, SchemaId
-from kafka_protocol.columnar.arrays.arrow_memory import is_valid
+from kafka_protocol.columnar.arrays.arrow_memory import bools_of, is_valid
 
 _BEGIN: Final = r'\A[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"'
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
@@ -46,7 +46,7 @@ def connect_frames(payloads: pa.BinaryArray, _headers: pa.ListArray | None, _hea
     """The groups of payloads with one schema, without their schemas. None has no frame."""
     valid = is_valid(payloads)
     begins = pc.match_substring_regex(payloads, _BEGIN).fill_null(False)
-    rest = np.flatnonzero(begins.to_numpy(zero_copy_only=False))
+    rest = np.flatnonzero(bools_of(begins))
     if not len(rest):
         return Frames([Group(None, 0, np.flatnonzero(valid))], np.empty(0, dtype=np.int64))
     found = _Found(payloads)
@@ -75,9 +75,9 @@ class _Found:
             self.add(int(rows[0]))
             return rows[1:]
         candidates = self._payloads.take(pa.array(rows))
-        is_alike = pc.and_(
-            pc.starts_with(candidates, prefix), pc.ends_with(candidates, b"}")
-        ).to_numpy(zero_copy_only=False)
+        is_alike = bools_of(
+            pc.and_(pc.starts_with(candidates, prefix), pc.ends_with(candidates, b"}"))
+        )
         alike = candidates.filter(pa.array(is_alike))
         self._add(document.schema_id, rows[is_alike], without_first(len(prefix), alike, 1))
         others: Longs = rows[~is_alike]
@@ -108,7 +108,7 @@ class _Found:
             self._rows.setdefault(None, []).append(np.flatnonzero(plain))
         unpacked = joined.take(pa.array(place, mask=place < 0))
         # A document with a schema for null is a tombstone, too.
-        is_null = pc.equal(unpacked, b"null").fill_null(False).to_numpy(zero_copy_only=False)
+        is_null = bools_of(pc.equal(unpacked, b"null").fill_null(False))
         is_null &= ~plain
         unpacked = null_where(is_null, unpacked)
         groups = []

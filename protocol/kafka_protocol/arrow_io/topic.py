@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from numbers import Integral
-from typing import Any, Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, overload
 
 import pyarrow as pa
 
@@ -34,6 +34,9 @@ from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = [
     "Position",
     "Progress",
@@ -51,18 +54,24 @@ Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, i
 _TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
+class _RangeArguments(TypedDict, total=False):
+    """The arguments of `read_topic` that do not decide what it returns."""
+
+    start: Position
+    end: Position
+    partitions: Collection[int] | None
+    columns: Sequence[str]
+    progress: Progress | None
+
+
 @overload
 def read_topic(
     topic: str | Sequence[str],
     options: Mapping[str, str],
     *,
-    start: Position = ...,
-    end: Position = ...,
-    partitions: Collection[int] | None = ...,
-    columns: Sequence[str] = ...,
-    progress: Progress | None = ...,
     group_id: None = ...,
     follow: Literal[False] = ...,
+    **arguments: Unpack[_RangeArguments],
 ) -> pa.RecordBatchReader: ...
 
 
@@ -71,13 +80,9 @@ def read_topic(
     topic: str | Sequence[str],
     options: Mapping[str, str],
     *,
-    start: Position = ...,
-    end: Position = ...,
-    partitions: Collection[int] | None = ...,
-    columns: Sequence[str] = ...,
-    progress: Progress | None = ...,
     group_id: str | None = ...,
     follow: bool = ...,
+    **arguments: Unpack[_RangeArguments],
 ) -> pa.RecordBatchReader | TopicReader: ...
 
 

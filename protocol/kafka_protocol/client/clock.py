@@ -227,7 +227,7 @@ class Retry:
                 passed during the last try and so caused `error`.
         """
         backoff_ms = self.next_backoff_ms(error)
-        with waiting_for(f"another try after: {error}"):
+        with waiting_for(lambda: f"another try after: {error}"):
             _source.sleep(backoff_ms / 1000)
 
     def next_backoff_ms(self, error: KafkaError) -> float:

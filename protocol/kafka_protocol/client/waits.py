@@ -10,21 +10,25 @@ Observer: TypeAlias = Callable[[str | None], None]
 """Gets a text when a wait begins, and None when it ends. Must not raise."""
 
 
-def _ignore(_what: str | None) -> None:
-    """The observer of a process that shows no waits."""
-
-
-_observer: Observer = _ignore
+# None in a process that shows no waits.
+_observer: Observer | None = None
 
 
 @contextmanager
-def waiting_for(what: str) -> Iterator[None]:
-    """The block waits for this: a server and what it is asked for, or the time of another try."""
-    _observer(what)
+def waiting_for(what: Callable[[], str]) -> Iterator[None]:
+    """The block waits for this: a server and what it is asked for, or the time of another try.
+
+    `what` is called only where somebody looks: most processes wait often, and show nothing.
+    """
+    observer = _observer
+    if observer is None:
+        yield
+        return
+    observer(what())
     try:
         yield
     finally:
-        _observer(None)
+        observer(None)
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from tests.fakes.skipping_time import sleeps_take_no_time
 def test_a_wait_begins_and_ends() -> None:
     seen: list[str | None] = []
     with observed_by(seen.append):
-        with pytest.raises(KeyError), waiting_for("a"):
+        with pytest.raises(KeyError), waiting_for(lambda: "a"):
             assert seen == ["a"]
             raise KeyError
-    with waiting_for("b"):
+    with waiting_for(lambda: "b"):
         pass
     assert seen == ["a", None]
 

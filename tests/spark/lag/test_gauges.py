@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from kafka_spark_source.lag.checkpoint import QueryLag
+from kafka_spark_source.lag.estimated import EndTimes
 from kafka_spark_source.lag.gauges import GAUGES, Unit, lag_seconds, measured, reported
 from kafka_spark_source.lag.group import GroupLag
 from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.lag.progress import PartitionLag, QueryRun
 from kafka_spark_source.lag.prometheus import render
-from kafka_spark_source.lag.estimated import EndTimes
 
 DOCS = Path(__file__).parents[3] / "docs"
 

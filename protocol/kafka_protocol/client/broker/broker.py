@@ -307,7 +307,7 @@ class Broker:
                 f"{request.api_name} to {self}: the broker throttles this client for another "
                 f"{throttled_ms:.0f} ms, because of a quota, and only {left_ms:.0f} ms are left"
             )
-        with waiting_for(f"{self.address} (throttled, for a quota)"):
+        with waiting_for(lambda: f"{self.address} (throttled, for a quota)"):
             sleep_ms(throttled_ms)
 
     def _authenticate(self, deadline: Deadline) -> None:

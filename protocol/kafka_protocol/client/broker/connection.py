@@ -63,7 +63,7 @@ class BrokerConnection:
             ProtocolError: The bytes received are not that response.
             BrokerConnectionError, KafkaTimeoutError: No whole response was received.
         """
-        with waiting_for(f"{self.address} ({self.protocol.expected_api})"):
+        with waiting_for(lambda: f"{self.address} ({self.protocol.expected_api})"):
             while (response := self.protocol.next_response()) is None:
                 buffer = self.protocol.receive_buffer
                 if buffer is not None:

@@ -32,7 +32,7 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
         TlsError: The two sides cannot agree, or one does not trust the other.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
-    with waiting_for(f"{address} (connection)"):
+    with waiting_for(lambda: f"{address} (connection)"):
         return _opener(address, security, deadline)
 
 

@@ -112,7 +112,7 @@ def exchange(
         connection: The header of this name: `close` or `keep-alive`.
     """
     address = address_of(request.url)
-    with waiting_for(f"{address} (HTTP)"):
+    with waiting_for(lambda: f"{address} (HTTP)"):
         transport.write([_encoded(request, connection)], deadline)
         return _read(transport, address, deadline, max_body_bytes)
 

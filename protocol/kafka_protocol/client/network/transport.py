@@ -137,6 +137,10 @@ class Transport:
         except TimeoutError:
             raise KafkaTimeoutError(f"the time to {verb} {self._address} ran out") from None
         except OSError as error:
+            if self._sock.fileno() < 0:
+                raise BrokerConnectionError(
+                    f"the connection to {self._address} is closed: another request on it failed"
+                ) from None
             raise self._explain(error, self._address) from error
 
 

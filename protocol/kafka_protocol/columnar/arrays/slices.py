@@ -17,6 +17,7 @@ from kafka_protocol.records.compression import Buffer
 # From this mean length on, views are faster.
 _MIN_VIEW_BYTES: Final = 64
 _NO_LENGTHS: Final = np.empty(0, np.int64)
+_LARGE: Final = frozenset({pa.large_binary(), pa.large_string()})
 
 
 def take_slices(data: Buffer, start: Longs, length: Longs) -> pa.Array:
@@ -68,19 +69,20 @@ def lengths(values: pa.Array | pa.ChunkedArray) -> Longs:
     return np.concatenate([_NO_LENGTHS, *map(_lengths, arrays_of(values))])
 
 
-def _lengths(values: pa.Array) -> npt.NDArray[np.int32]:
+def _lengths(values: pa.Array) -> npt.NDArray[np.int32 | np.int64]:
     known = np.diff(offsets_of(values))
     if values.null_count:
         known[~is_valid(values)] = -1
     return known
 
 
-def offsets_of(values: pa.Array) -> npt.NDArray[np.int32]:
+def offsets_of(values: pa.Array) -> npt.NDArray[np.int32 | np.int64]:
     """Where each value of bytes, text or a list begins in its data, and the end of the last one."""
+    dtype = np.int64 if values.type in _LARGE else np.int32
     if not len(values):
-        return np.zeros(1, np.int32)  # Arrow may leave the buffer out.
+        return np.zeros(1, dtype)  # Arrow may leave the buffer out.
     stop = values.offset + len(values) + 1
-    return np.frombuffer(values.buffers()[1], np.int32, stop)[values.offset :]
+    return np.frombuffer(values.buffers()[1], dtype, stop)[values.offset :]
 
 
 def arrays_of(column: pa.Array | pa.ChunkedArray) -> Sequence[pa.Array]:

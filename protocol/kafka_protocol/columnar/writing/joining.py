@@ -118,4 +118,5 @@ def _picked(count: int, fields: Sequence[Field]) -> pa.Array:
 
 def _joined(values: pa.Array, fields: int) -> JoinedRecords:
     """So many values in a row are a record."""
-    return JoinedRecords(memoryview(values.buffers()[2]), offsets_of(values)[::fields])
+    offsets = offsets_of(values)[::fields].astype(np.int32, copy=False)
+    return JoinedRecords(memoryview(values.buffers()[2]), offsets)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 from kafka_protocol.columnar.arrays.grouping import stable_order
+from kafka_protocol.columnar.arrays.slices import lengths, offsets_of
 from kafka_protocol.columnar.reading.rows import at_each_byte
 from kafka_protocol.options.partitioners import KeyHash
 
@@ -37,12 +37,7 @@ _FNV1A_PRIME: Final = 0x01000193
 # as that many steps of a Python loop (measured with murmur2 and keys of 40 kB).
 _FEW_KEYS: Final = 64
 
-_OFFSET_TYPES: Final[dict[pa.DataType, np.dtype[np.int32] | np.dtype[np.int64]]] = {
-    pa.binary(): np.dtype(np.int32),
-    pa.string(): np.dtype(np.int32),
-    pa.large_binary(): np.dtype(np.int64),
-    pa.large_string(): np.dtype(np.int64),
-}
+_KEY_TYPES: Final = (pa.binary(), pa.string(), pa.large_binary(), pa.large_string())
 
 
 def murmur2(data: bytes) -> int:
@@ -76,18 +71,14 @@ def hash_keys(keys: pa.Array, key_hash: KeyHash) -> Hashes:
     Raises:
         TypeError: The keys are of another type.
     """
-    if keys.type not in _OFFSET_TYPES:
+    if keys.type not in _KEY_TYPES:
         raise TypeError(f"keys must be binary or string, not {keys.type}")
     if not len(keys):
         return np.empty(0, dtype=np.uint32)
-    _, offsets_buffer, data_buffer = keys.buffers()
-    offset_type = _OFFSET_TYPES[keys.type]
-    offsets = np.frombuffer(offsets_buffer, offset_type)[keys.offset : keys.offset + len(keys) + 1]
-    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
-    if keys.null_count:
-        lengths[~is_valid(keys)] = 0  # a null may have bytes
-    data = np.frombuffer(b"" if data_buffer is None else data_buffer, dtype=np.uint8)
-    return _hash_column(_STEPS[key_hash], data, starts, lengths)
+    starts = offsets_of(keys)[:-1].astype(np.int64)
+    data = np.frombuffer(keys.buffers()[2] or b"", dtype=np.uint8)
+    # A null may have bytes.
+    return _hash_column(_STEPS[key_hash], data, starts, np.maximum(lengths(keys), 0))
 
 
 class _Steps(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream, Transport
-from kafka_protocol.errors import KafkaTimeoutError
+from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
 from tests.fakes.tls import connected_to, echoing, listening, server_context
 
 SOON = 5_000
@@ -101,3 +101,19 @@ def test_a_close_of_the_peer_is_an_error() -> None:
         transport.write([b"?"], Deadline.after(SOON))
         with pytest.raises(ClosedByPeerError, match=r"closed the connection|reset"):
             read_all(transport, 1)
+
+
+def test_a_stream_that_is_closed_here_names_no_file_descriptor() -> None:
+    """Another request on the connection has failed, and its error says why."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        transport = Transport(ours, Address("peer", 9092))
+        transport.close()
+        for call in (
+            lambda: transport.read(1, Deadline.after(SOON)),
+            lambda: transport.write([b"a"], Deadline.after(SOON)),
+        ):
+            with pytest.raises(BrokerConnectionError) as raised:
+                call()
+            message = "the connection to peer:9092 is closed: another request on it failed"
+            assert str(raised.value) == message
