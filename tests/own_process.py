@@ -80,7 +80,8 @@ def start(
     return subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _MORTAL, str(os.getpid()), *command],
         cwd=folder,
-        env={**os.environ, **ENVIRONMENT, **environment},
+        # A driver that is killed leaves its files behind: pytest removes the folder.
+        env={**os.environ, **ENVIRONMENT, "SPARK_LOCAL_DIRS": str(folder.resolve()), **environment},
         stdout=stdout,
         stderr=stderr,
         text=True,
