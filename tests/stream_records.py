@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from kafka_spark_source.testing.processes.waiting import Deadline
-from tests.delivery import compare_all, complaints
+from tests.truth.delivery import compare_all, complaints
 from tests.witness import records_of
 
 SOON_SECONDS = 60

@@ -18,10 +18,10 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.processes.waiting import Deadline
-from tests.delivery import compare, complaints, numbered
 from tests.integration.clients import connect, soon
 from tests.stream_records import Journal
 from tests.tiers import MANY, ONE
+from tests.truth.delivery import compare, sentences
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -107,8 +107,7 @@ def test_fault_19_42_and_49_brokers_die_under_copies(
         assert [*dict.fromkeys(read)] == written
         for name in COPIES:
             copied = values_of(servers, f"{source}-{name}", partition)
-            found = compare(numbered(read), numbered(copied))
-            assert complaints(name, {partition: found}) == []
+            assert sentences(f"{name}-{partition}", compare(read, copied)) == []
 
 
 def have_written(queries: list[StreamingQuery], batches: list[int]) -> bool:

@@ -52,7 +52,7 @@ def test_a_lost_row_is_found_and_cut_down(tmp_path: Path) -> None:
     given = {"seed": 3, "minutes": 0.01, "ways": ["threads"], "queries": 1}
     result = run(tmp_path, loses=True, **given)
     assert Status.DIFFERENT.name in result["statuses"]
-    assert any("missing" in each for each in result["problems"])
+    assert any("missing at the end" in each for each in result["problems"])
     case = case_of((tmp_path / "case-1.txt").read_text())
     assert case.query.options == {}
     (plan,) = case.plans

@@ -1,24 +1,37 @@
-"""What the copies have, held against the source."""
+"""What the copies have, compared with the source."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from tests.delivery import Differences, Findings, compare, compare_all, numbered
-from tests.delivery import complaints as complaints_of
 from tests.endurance.chaos.sinks import Item
 from tests.endurance.chaos.transactions import ABORTED
 from tests.stream_records import Record
+from tests.truth.delivery import (
+    AT_LEAST_ONCE,
+    EXACTLY_ONCE,
+    KINDS,
+    SO_FAR,
+    Difference,
+    compare,
+    compare_all,
+)
+from tests.truth.delivery import complaints as complaints_of
 
 Records = Mapping[str, Mapping[int, list[Item]]]
 """Of the source and of each copy, by partition."""
 
-AllDifferences = Mapping[str, Mapping[int, Differences]]
+AllDifferences = Mapping[str, Mapping[int, list[Difference]]]
 """Of each copy, by partition."""
 
-COPIES = ("again", "once", "files")
+COPIES: Final[Mapping[str, Collection[str]]] = {
+    "again": AT_LEAST_ONCE,
+    "once": EXACTLY_ONCE,
+    "files": EXACTLY_ONCE,
+}
+"""Each copy, with the kinds of differences that it may have."""
 
 
 def settled(records: Records) -> Records:
@@ -56,28 +69,16 @@ def differences(records: Records) -> AllDifferences:
     return {name: compare_all(source, records[name], _COMPARE[name]) for name in COPIES}
 
 
-def findings_of(found: AllDifferences) -> dict[str, Findings]:
-    """How many differences each copy has in all partitions together."""
-    return {
-        name: sum((each.findings for each in by_partition.values()), Findings())
-        for name, by_partition in found.items()
-    }
-
-
-def _compare_again(source: Sequence[Item], copy: Sequence[Item]) -> Differences:
+def _compare_again(source: Sequence[Item], copy: Sequence[Item]) -> list[Difference]:
     # A value that the writer wrote twice is one value here.
     return compare(list(dict.fromkeys(_values(source))), _values(copy))
 
 
-def _compare_once(source: Sequence[Item], copy: Sequence[Item]) -> Differences:
-    found = compare(numbered(_values(source)), numbered(_values(copy)))
-    known = set(_values(source))
-    twice = [(value, number) for value, number in found.unknown if number or value in known]
-    unknown = [each for each in found.unknown if each not in twice]
-    return found._replace(twice=twice, unknown=unknown)
+def _compare_once(source: Sequence[Item], copy: Sequence[Item]) -> list[Difference]:
+    return compare(_values(source), _values(copy))
 
 
-_COMPARE: Mapping[str, Callable[[Sequence[Any], Sequence[Any]], Differences]] = {
+_COMPARE: Mapping[str, Callable[[Sequence[Any], Sequence[Any]], list[Difference]]] = {
     "again": _compare_again,
     "once": _compare_once,
     "files": compare,
@@ -89,14 +90,13 @@ def _values(items: Sequence[Item]) -> list[str]:
 
 
 def complaints(found: AllDifferences) -> list[str]:
-    """A sentence for each thing that must not be. At least once allows duplicates."""
-    allowed = {"again": ("behind", "twice")}
-    return _sentences(found, lambda name: allowed.get(name, ("behind",)))
+    """A sentence for each thing that must not be, also while records are written."""
+    return _sentences(found, lambda name: SO_FAR | {*COPIES[name]})
 
 
 def missing(found: AllDifferences) -> list[str]:
     """A sentence for each end of a partition that was not copied."""
-    return _sentences(found, lambda _name: ("lost", "twice", "reordered", "unknown"))
+    return _sentences(found, lambda _name: KINDS.keys() - SO_FAR)
 
 
 def _sentences(found: AllDifferences, allowed: Callable[[str], Collection[str]]) -> list[str]:

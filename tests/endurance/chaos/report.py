@@ -10,6 +10,7 @@ from rich.table import Table
 from tests.endurance.chaos.checks import COPIES
 from tests.endurance.chaos.run import Result, RoundResult
 from tests.endurance.command import Report
+from tests.truth.delivery import KINDS
 
 
 def report_of(result: Result) -> Report:
@@ -43,11 +44,10 @@ def _by_fault(result: Result) -> Table:
 
 
 def _by_copy(result: Result) -> Table:
-    table = Table("copy", "records", "lost", "twice", "re-ordered", "unknown", "missing")
+    table = Table("copy", "records", *KINDS)
     for name in COPIES:
-        found = result.findings[name]
-        counts = (found.lost, found.twice, found.reordered, found.unknown, found.behind)
-        table.add_row(name, f"{result.counts[name]:,}", *map(str, counts))
+        found = (f"{result.findings[name][kind]}" for kind in KINDS)
+        table.add_row(name, f"{result.counts[name]:,}", *found)
     return table
 
 
@@ -67,7 +67,7 @@ def _figures(result: Result) -> dict[str, object]:
     return {
         "seed": result.seed,
         "counts": result.counts,
-        "findings": {name: found._asdict() for name, found in result.findings.items()},
+        "findings": {name: dict(found) for name, found in result.findings.items()},
         "rounds": rounds,
     }
 

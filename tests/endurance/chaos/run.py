@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_spark_source.testing.processes.waiting import Deadline
-from tests.delivery import Findings
 from tests.endurance.chaos.checks import (
     COPIES,
     AllDifferences,
     aborted_but_seen,
     complaints,
     differences,
-    findings_of,
     lost_by_brokers,
     missing,
     settled,
@@ -29,6 +27,7 @@ from tests.endurance.chaos.scene import Scene, running
 from tests.endurance.chaos.schedule import Round, rounds
 from tests.endurance.chaos.sinks import Sample
 from tests.jobs.chaos_copies import TRANSACTION_TIMEOUT_MS
+from tests.truth.delivery import counts as counts_of
 from tests.witness import values_of
 
 # After this long a copy does not just stall, and the run ends.
@@ -68,7 +67,7 @@ class Result(NamedTuple):
 
     seed: int
     rounds: Sequence[RoundResult]
-    findings: dict[str, Findings]
+    findings: dict[str, Counter[str]]
     counts: dict[str, int]
     samples: Sequence[Sample]
     problems: Sequence[str]
@@ -123,7 +122,8 @@ def run(
             *written_back(watcher.records),
         ]
         counts = {name: watcher.count(name) for name in watcher.records}
-    return Result(seed, results, findings_of(at_end), counts, watcher.samples, problems)
+    findings = {name: counts_of(found) for name, found in at_end.items()}
+    return Result(seed, results, findings, counts, watcher.samples, problems)
 
 
 def _play(scene: Scene, each: Round) -> RoundResult:

@@ -12,7 +12,7 @@ from tests.endurance.chaos.sinks import Sample
 def samples(source: list[int], slowest: list[int]) -> list[Sample]:
     """One a second; the other copies have all."""
     return [
-        Sample(second, of_source, dict.fromkeys(COPIES, of_source) | {COPIES[0]: of_copy})
+        Sample(second, of_source, dict.fromkeys(COPIES, of_source) | {"again": of_copy})
         for second, (of_source, of_copy) in enumerate(zip(source, slowest, strict=True))
     ]
 

@@ -12,13 +12,13 @@ from typing import Final
 
 from kafka_spark_source.testing import KafkaCluster
 from tests.addressed import lengths, longer
-from tests.delivery import compare_all, complaints
 from tests.endurance.soak import topics
 from tests.endurance.soak.objects import count_objects, environment, find_jcmd, live_objects
 from tests.endurance.soak.sampling import PYTHON_ROLES, Sample, joined, roles_of, use_of
 from tests.jobs.soak import JOBS, STOP
 from tests.stream_driver import Driver
 from tests.stream_records import Journal
+from tests.truth.delivery import compare_all, complaints
 from tests.witness import values_of
 
 SAMPLES: Final = "samples.jsonl"

@@ -35,7 +35,7 @@ class CutDown:
         Another difference of the same kind in the same way is most likely the same one.
         """
         assert ran.difference is not None
-        kind = (ran.query.way, ran.difference.what)
+        kind = (ran.query.way, ran.difference.kind)
         if kind in self._seen:
             return
         self._seen.add(kind)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tests.endurance.torture.difference import Difference, first_difference
 from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, candidates, violation
 from tests.endurance.torture.queries import COLUMNS, DEAD_LETTERS, IDENTITY, Query, ranges_of
 from tests.endurance.torture.rows import CREATE_TIME, Row, Truth
+from tests.truth.delivery import AT_LEAST_ONCE, EXACTLY_ONCE, Difference
+from tests.truth.order import out_of_order
 
 BLANK: Final = Row("", -1, -1, -1, -1, None, None, ())
 """What a row has in columns that a query leaves out."""
@@ -120,29 +121,15 @@ def difference(
     query: Query, truth: Truth, wanted: Sequence[Row], answer: Answer
 ) -> Difference | None:
     """The first difference between what a query gave and the rows that it should give."""
-    if answer.ordered and (disorder := _disorder(query, answer.groups)) is not None:
-        return disorder
+    if answer.ordered and {*IDENTITY} <= {*query.columns}:
+        for group in answer.groups:
+            for disorder in out_of_order(group):
+                return disorder
     found = sorted((row for group in answer.groups for row in group), key=_order)
-    if answer.may_repeat:
-        found = [*dict.fromkeys(found)]
-    wanted = sorted(wanted, key=_order)
-    is_compacted = any(truth[topic].plan.is_compacted for topic in query.topics)
-    if is_compacted and not _is_table(query):
-        return violation(truth, wanted, found)
-    return first_difference(wanted, found)
-
-
-def _disorder(query: Query, groups: Sequence[Sequence[Row]]) -> Difference | None:
-    if not {*IDENTITY} <= {*query.columns}:
-        return None
-    for group in groups:
-        last: dict[tuple[str, int], Row] = {}
-        for row in group:
-            before = last.get((row.topic, row.partition))
-            if before is not None and before.offset >= row.offset:
-                return Difference("order", before, row)
-            last[row.topic, row.partition] = row
-    return None
+    # A table has its rows also where compaction may remove them.
+    known = {} if _is_table(query) else truth
+    allowed = AT_LEAST_ONCE if answer.may_repeat else EXACTLY_ONCE
+    return violation(known, sorted(wanted, key=_order), found, allowed)
 
 
 def _order(row: Row) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tests.endurance.torture.difference import Difference
 from tests.endurance.torture.expected import as_written, dead_rows, difference, expected_rows
 from tests.endurance.torture.promise import COMMITTED
 from tests.endurance.torture.queries import Query
@@ -23,6 +22,7 @@ from tests.endurance.torture.ways.spark_stream import spark_stream
 from tests.endurance.torture.ways.spark_write import exactly_once, spark_write, stream_write
 from tests.endurance.torture.ways.threads import read_as_group, read_in_thread
 from tests.endurance.torture.written import DEAD_LETTER, FORMATTED, Gave, Written, answer_of
+from tests.truth.delivery import Difference
 
 Way = Callable[[Place, Query], Gave]
 WAYS: Final[Mapping[str, Way]] = {

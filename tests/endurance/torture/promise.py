@@ -7,15 +7,10 @@ the newest committed row of each key, unless that is a tombstone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from tests.endurance.torture.difference import (
-    Difference,
-    by_partition,
-    first_difference,
-    kept_in_order,
-)
-from tests.endurance.torture.rows import PartitionTruth, Row, Truth
+from tests.endurance.torture.rows import PartitionTruth, Row, Truth, by_partition, identity_of
+from tests.truth.delivery import EXACTLY_ONCE, Difference, compare
 
 COMMITTED = "read_committed"
 UNCOMMITTED = "read_uncommitted"
@@ -40,44 +35,36 @@ def _kept(known: PartitionTruth, *, committed: bool) -> list[Row]:
     return [r for r in known.written if r.offset >= known.start and r.offset not in left_out]
 
 
-def violation(truth: Truth, wanted: Sequence[Row], rows: Sequence[Row]) -> Difference | None:
+def violation(
+    truth: Truth,
+    wanted: Sequence[Row],
+    rows: Sequence[Row],
+    allowed: Collection[str] = EXACTLY_ONCE,
+) -> Difference | None:
     """The first way in which `rows` break the promise; None if they keep it.
 
     Args:
         truth: Of all topics that were read.
         wanted: What the query selects of the `candidates`, with all columns that it reads.
         rows: What it returned. Of compacted topics it must have read topic, partition and offset.
+        allowed: The kinds of differences that are right.
     """
-    compacted = {topic for topic, of_topic in truth.items() if of_topic.plan.is_compacted}
-    difference = first_difference(
-        [row for row in wanted if row.topic not in compacted],
-        [row for row in rows if row.topic not in compacted],
-    )
-    if difference:
-        return difference
-    all_wanted = by_partition(row for row in wanted if row.topic in compacted)
-    all_rows = by_partition(row for row in rows if row.topic in compacted)
+    all_wanted, all_rows = by_partition(wanted), by_partition(rows)
     for place in sorted({*all_wanted, *all_rows}):
-        topic, partition = place
-        known = truth[topic].partitions.get(partition)
-        of_place = {row.offset: row for row in all_wanted.get(place, [])}
-        difference = _violation(known, of_place, all_rows.get(place, []))
-        if difference:
-            return difference
+        must = _must(truth, *place)
+        pair = all_wanted.get(place, []), all_rows.get(place, [])
+        found = compare(*pair, identity_of, must, allowed)
+        if found:
+            return found[0]
     return None
 
 
-def _violation(
-    known: PartitionTruth | None, wanted: dict[int, Row], rows: list[Row]
-) -> Difference | None:
-    difference = kept_in_order(wanted, rows)
-    if difference or known is None:
-        return difference
-    returned = {row.offset for row in rows}
-    for offset in promised(known):
-        if offset in wanted and offset not in returned:
-            return Difference("missing", wanted[offset], None)
-    return None
+def _must(truth: Truth, topic: str, partition: int) -> Collection[int] | None:
+    """The offsets that a reader of a compacted partition must get; None for all of a plain one."""
+    if topic not in truth or not truth[topic].plan.is_compacted:
+        return None
+    known = truth[topic].partitions.get(partition)
+    return () if known is None else promised(known)
 
 
 def promised(known: PartitionTruth) -> list[int]:

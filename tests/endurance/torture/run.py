@@ -18,7 +18,7 @@ from tests.endurance.torture.faults import FaultEvent, FaultLog
 from tests.endurance.torture.judge import Ran, check_written, run_query
 from tests.endurance.torture.queries import THREADS, WAYS, Query, draw, read_options, writes
 from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
-from tests.endurance.torture.rows import Truth
+from tests.endurance.torture.rows import Truth, text_of
 from tests.endurance.torture.sail_process import Sail
 from tests.endurance.torture.scene import Scene, running
 from tests.endurance.torture.session import session, workers
@@ -209,7 +209,7 @@ class Run:
         """What happened, and how it can be repeated."""
         if not ran.error and ran.difference is None:
             return ""
-        what = ran.error if ran.difference is None else ran.difference.text
+        what = ran.error if ran.difference is None else text_of(ran.difference)
         query = ran.query
         return "\n".join(
             [

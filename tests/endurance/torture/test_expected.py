@@ -64,7 +64,7 @@ def test_rows_of_a_task_must_be_in_order() -> None:
     swapped = [*wanted[:3], wanted[4], wanted[3], *wanted[5:]]
     found = difference(EVERYTHING, TRUTH, wanted, Answer([swapped]))
     assert found is not None
-    assert found.what == "order"
+    assert found.kind == "reordered"
     assert difference(EVERYTHING, TRUTH, wanted, Answer([swapped], ordered=False)) is None
 
 

@@ -48,7 +48,7 @@ def test_what_was_read_is_compared(place: Place) -> None:
     assert (right.error, right.difference, right.rows) == ("", None, 40)
     wrong = ran(place, Gave(Answer([ROWS[:-1]])))
     assert wrong.difference is not None
-    assert wrong.difference.what == "missing"
+    assert wrong.difference.kind == "behind"
 
 
 def test_an_error_is_that_of_the_query(place: Place) -> None:
@@ -57,8 +57,8 @@ def test_an_error_is_that_of_the_query(place: Place) -> None:
     assert failed.difference is None
 
 
-@pytest.mark.parametrize(("lost", "what"), [(0, None), (1, "missing")])
-def test_what_was_written_is_compared_later(place: Place, lost: int, what: str | None) -> None:
+@pytest.mark.parametrize(("lost", "kind"), [(0, None), (1, "behind")])
+def test_what_was_written_is_compared_later(place: Place, lost: int, kind: str | None) -> None:
     def read(_servers: str, topic: str, starts: Mapping[int, int], _level: str) -> Any:
         assert (topic, {*starts}) == ("to", {0, 1, 2})
         copies = [_copied(row) for row in as_written(ROWS, COLUMNS)]
@@ -67,7 +67,7 @@ def test_what_was_written_is_compared_later(place: Place, lost: int, what: str |
     unread = ran(place, Gave(written=Written("to", 3, once=True)))
     assert unread.difference is None
     checked = check_written("localhost:9092", unread, TRUTH, read)
-    assert (checked.difference and checked.difference.what) == what
+    assert (checked.difference and checked.difference.kind) == kind
     assert checked.rows == 40 - lost
 
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.endurance.torture.difference import Difference
 from tests.endurance.torture.promise import (
     COMMITTED,
     UNCOMMITTED,
@@ -16,6 +15,7 @@ from tests.endurance.torture.promise import (
 )
 from tests.endurance.torture.rows import PartitionTruth, Row, TopicTruth, Truth
 from tests.endurance.torture.topics import TopicPlan
+from tests.truth.delivery import Difference
 
 
 def row(offset: int, key: bytes, value: bytes | None, topic: str = "c") -> Row:
@@ -87,7 +87,7 @@ def test_each_replica_may_compact_as_far_as_it_likes(offsets: list[int]) -> None
 @pytest.mark.parametrize("gone", [0, 5, 6])
 def test_a_plain_topic_has_all_rows(gone: int) -> None:
     offsets = [each for each in (0, 1, 2, 5, 6, 7) if each != gone]
-    assert kept(truth("delete"), offsets) == Difference("missing", WRITTEN[_at(gone)], None)
+    assert kept(truth("delete"), offsets) == Difference("lost", WRITTEN[_at(gone)])
 
 
 def _at(offset: int) -> int:
@@ -105,14 +105,14 @@ def test_rows_of_aborted_transactions_may_be_gone_for_read_uncommitted() -> None
 def test_an_aborted_row_is_extra_for_read_committed() -> None:
     known = truth("compact")
     found = violation(known, candidates(known, "c", 0, COMMITTED), WRITTEN)
-    assert found == Difference("extra", None, WRITTEN[3])
+    assert found == Difference("unknown", None, WRITTEN[3])
 
 
 def test_a_range_that_ends_before_the_newest_row_promises_nothing_of_its_key() -> None:
     known = truth("compact")
     wanted = [each for each in candidates(known, "c", 0, COMMITTED) if each.offset < 2]
     assert violation(known, wanted, [WRITTEN[1]]) is None
-    assert violation(known, wanted, [WRITTEN[0]]) == Difference("missing", WRITTEN[1], None)
+    assert violation(known, wanted, [WRITTEN[0]]) == Difference("behind", WRITTEN[1])
 
 
 def test_columns_that_were_not_read_are_neutral() -> None:
@@ -121,7 +121,7 @@ def test_columns_that_were_not_read_are_neutral() -> None:
     assert violation(known, wanted, wanted) is None
     assert violation(known, wanted, wanted[1:]) is None
     difference = violation(known, wanted, wanted[:-1])
-    assert difference == Difference("missing", wanted[-1], None)
+    assert difference == Difference("behind", wanted[-1])
 
 
 def test_topics_of_both_kinds_in_one_query() -> None:
@@ -130,14 +130,14 @@ def test_topics_of_both_kinds_in_one_query() -> None:
     wanted = [each for topic in "cp" for each in candidates(known, topic, 0, COMMITTED)]
     newest = [WRITTEN[1], WRITTEN[2], WRITTEN[6]]
     assert violation(known, wanted, [*plain, *newest]) is None
-    assert violation(known, wanted, [*plain[1:], *newest]) == Difference("missing", plain[0], None)
-    assert violation(known, wanted, [*plain, *newest[1:]]) == Difference("missing", newest[0], None)
+    assert violation(known, wanted, [*plain[1:], *newest]) == Difference("lost", plain[0])
+    assert violation(known, wanted, [*plain, *newest[1:]]) == Difference("lost", newest[0])
 
 
 def test_rows_of_an_unknown_partition_are_extra() -> None:
     known = truth("compact")
     stranger = WRITTEN[0]._replace(partition=5)
-    assert violation(known, [], [stranger]) == Difference("extra", None, stranger)
+    assert violation(known, [], [stranger]) == Difference("unknown", None, stranger)
 
 
 writes = st.lists(
@@ -163,4 +163,6 @@ def test_what_a_cleaner_keeps_is_no_violation(
     assert violation(known, wanted, read) is None
     for offset in promised(known["c"].partitions[0]):
         without = [each for each in read if each.offset != offset]
-        assert violation(known, wanted, without) == Difference("missing", rows[offset], None)
+        missing = violation(known, wanted, without)
+        assert missing is not None
+        assert (missing.kind in {"lost", "behind"}, missing.expected) == (True, rows[offset])

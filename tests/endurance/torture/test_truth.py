@@ -29,11 +29,11 @@ def test_what_was_acknowledged_is_right(cleanup: str) -> None:
     ("wrong", "message"),
     [
         (RIGHT._replace(stable=2), "t-0: a transaction is open at 2 of 5"),
-        (RIGHT._replace(uncommitted=WRITTEN[2:]), "missing: expected t-0 offset 1"),
-        (RIGHT._replace(committed=WRITTEN[3:]), "missing: expected t-0 offset 1"),
-        (RIGHT._replace(committed=WRITTEN[1:]), "extra: found t-0 offset 2"),
-        (RIGHT._replace(uncommitted=WRITTEN), "extra: found t-0 offset 0"),
-        (RIGHT._replace(start=2), "extra: found t-0 offset 1"),
+        (RIGHT._replace(uncommitted=WRITTEN[2:]), "lost: expected t-0 offset 1"),
+        (RIGHT._replace(committed=WRITTEN[3:]), "lost: expected t-0 offset 1"),
+        (RIGHT._replace(committed=WRITTEN[1:]), "unknown: found t-0 offset 2"),
+        (RIGHT._replace(uncommitted=WRITTEN), "unknown: found t-0 offset 0"),
+        (RIGHT._replace(start=2), "unknown: found t-0 offset 1"),
     ],
 )
 def test_brokers_that_have_other_rows(wrong: PartitionTruth, message: str) -> None:
@@ -43,7 +43,7 @@ def test_brokers_that_have_other_rows(wrong: PartitionTruth, message: str) -> No
 
 def test_a_compacted_topic_has_the_newest_row() -> None:
     check_it(RIGHT._replace(committed=WRITTEN[3:], uncommitted=WRITTEN[3:]), "compact")
-    with pytest.raises(TruthError, match="missing: expected t-0 offset 3"):
+    with pytest.raises(TruthError, match="missing at the end: expected t-0 offset 3"):
         check_it(RIGHT._replace(committed=WRITTEN[1:2]), "compact")
     with pytest.raises(TruthError, match=r"altered \(value\): "):
         check_it(RIGHT._replace(uncommitted=(row(3, value=b"w"),)), "compact")
