@@ -29,6 +29,7 @@ from tests.change_data.histories import (
 )
 from tests.change_data.tables import MakeTarget, Target
 from tests.spark_session import INTERPRETED, SPARK_ERRORS, settings
+from tests.truth.shrink import shrink
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(3600)]
 
@@ -113,6 +114,30 @@ def run_histories(
     pytest.fail(f"seed {seed}, {config}: {history}\n{shown}\n{reason}")
 
 
+@pytest.mark.parametrize("tells_which", [True, False])
+def test_a_history_that_fails_is_cut_down_in_few_runs(tells_which: bool) -> None:
+    """It fails while it has a delete and a repeated round."""
+    runs = []
+
+    def fails(history: History) -> bool:
+        repeats = any(times > 1 for _, _, times in history.rounds)
+        return repeats and any(each.kind == "delete" for each in history.ops)
+
+    def failure(of: Mapping[int, History]) -> Failure | None:
+        runs.append(len(of))
+        wrong = {number for number, each in of.items() if fails(each)}
+        return ({*wrong} if tells_which else {*of}, f"{len(of)}") if wrong else None
+
+    chance = random.Random(1)
+    histories = dict(enumerate(draw(CONFIGS[0], chance) for _ in range(40)))
+    found = failure(histories)
+    assert found
+    history, _ = shrunk(histories, found, failure)
+    assert [each.kind for each in history.ops if each.kind != "none"] == ["delete"]
+    assert sum(times > 1 for _, _, times in history.rounds) == 1
+    assert len(runs) <= (20 if tells_which else 100)
+
+
 COLUMNS: Final = "case int, id bigint, size bigint"
 Failure = tuple[set[int], str]
 
@@ -151,23 +176,29 @@ def shrunk(
     failure: Callable[[Mapping[int, History]], Failure | None],
 ) -> tuple[History, str]:
     """One history that fails, with as little in it as time allows; why."""
-    history, reason = _one_of(histories, found, failure)
+    at, reason = _one_of(histories, found, failure)
+    reasons = [reason]
     deadline = Deadline(_SHRINK_SECONDS)
-    while not deadline.has_passed:
-        smaller = dict(enumerate(history.smaller()))
-        again = failure(smaller)
+
+    def first(smaller: Sequence[History]) -> int | None:
+        """All in one run: a run takes seconds, however many there are."""
+        candidates = dict(enumerate(smaller))
+        again = None if deadline.has_passed else failure(candidates)
         if again is None:
-            break
-        history, reason = _one_of(smaller, again, failure)
-    return history, reason
+            return None
+        place, why = _one_of(candidates, again, failure)
+        reasons.append(why)
+        return place
+
+    return shrink(histories[at], History.smaller, first), reasons[-1]
 
 
 def _one_of(
     histories: Mapping[int, History],
     found: Failure,
     failure: Callable[[Mapping[int, History]], Failure | None],
-) -> tuple[History, str]:
-    """One of the histories that fail: if it is an error of all, found by halves."""
+) -> tuple[int, str]:
+    """The number of a history that fails, and why: if it is an error of all, found by halves."""
     wrong, reason = found
     while len(wrong) > 1 and len(wrong) == len(histories):
         cases = sorted(wrong)
@@ -176,7 +207,7 @@ def _one_of(
         first = failure(half)
         histories = half if first else rest
         wrong, reason = first or (set(rest), reason)
-    return histories[min(wrong)], reason
+    return min(wrong), reason
 
 
 def _refuse_poison(

@@ -1,7 +1,7 @@
-"""Cuts a case that shows a difference down to the smallest that still does. Pure.
+"""Cases that are a step smaller than one that shows a difference. Pure.
 
-It tries ever smaller cases, and keeps each that still shows one. What does not run, or what no
-query can ask of a smaller topic, shows none and is left as it was.
+`tests/truth/shrink.py` tries them. What does not run, or what no query can ask of a smaller topic,
+shows no difference, and is left as it was.
 """
 
 from __future__ import annotations
@@ -22,27 +22,17 @@ from tests.endurance.torture.topics import (
     Transaction,
     Write,
 )
+from tests.truth import shrink as search
 
 _OMITTED = Position(Form.OMITTED)
 
 
 def shrink(case: Case, differs: Callable[[Case], bool], tries: int) -> Case:
     """The smallest case that was found within so many tries."""
-    left = tries
-    smallest = case
-    while True:
-        for smaller in candidates(smallest):
-            if not left:
-                return smallest
-            left -= 1
-            if differs(smaller):
-                smallest = smaller
-                break
-        else:
-            return smallest
+    return search.shrink(case, smaller, search.one_by_one(differs, tries))
 
 
-def candidates(case: Case) -> Iterator[Case]:
+def smaller(case: Case) -> Iterator[Case]:
     """Cases that are a step smaller, those that leave out most first."""
     yield from _fewer_topics(case)
     yield from _simpler_queries(case)
@@ -79,15 +69,11 @@ def _simpler_queries(case: Case) -> Iterator[Case]:
     simpler = []
     if query.way != "spark batch" and query.way not in WRITES and query.way != "threads":
         simpler.append(query._replace(way="spark batch", options=_of_batch(query), how={}))
-    if query.options:
-        simpler.append(query._replace(options={}))
-    if query.filters:
-        simpler.append(query._replace(filters=()))
+    simpler += [query._replace(filters=kept) for kept in search.fewer(query.filters)]
     simpler += [
-        query._replace(filters=tuple(each for each in query.filters if each is not one))
-        for one in query.filters[: len(query.filters) if len(query.filters) > 1 else 0]
+        query._replace(options={name: query.options[name] for name in kept})
+        for kept in search.fewer([*query.options])
     ]
-    simpler += [query._replace(options=_without(query.options, name)) for name in query.options]
     simpler += [query._replace(start=_OMITTED)] * (query.start != _OMITTED)
     simpler += [query._replace(end=_OMITTED)] * (query.end != _OMITTED)
     simpler += [query._replace(committed=False)] * query.committed
@@ -101,19 +87,10 @@ def _of_batch(query: Query) -> dict[str, str]:
     return {name: each for name, each in query.options.items() if not name.endswith(of_streams)}
 
 
-def _without(options: object, name: str) -> dict[str, str]:
-    assert isinstance(options, dict)
-    return {each: value for each, value in options.items() if each != name}
-
-
 def _fewer_steps(case: Case) -> Iterator[Case]:
     for plan in case.plans:
-        steps = plan.steps
-        size = len(steps) // 2
-        while size:
-            for begin in range(0, len(steps), size):
-                yield _with_plan(case, plan, steps[:begin] + steps[begin + size :])
-            size //= 2
+        for steps in search.fewer(plan.steps):
+            yield _with_plan(case, plan, steps)
 
 
 def _with_plan(case: Case, plan: TopicPlan, steps: tuple[Step, ...]) -> Case:

@@ -10,7 +10,7 @@ from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.made_up import BEGUN_MS, TRUTH
 from tests.endurance.torture.positions import Form, Position
 from tests.endurance.torture.queries import COLUMNS, Query, draw
-from tests.endurance.torture.shrink import candidates, shrink
+from tests.endurance.torture.shrink import shrink, smaller
 from tests.endurance.torture.topics import (
     DeleteRecords,
     Producing,
@@ -90,10 +90,10 @@ def test_the_number_of_tries_is_a_limit() -> None:
 
 @example(83)  # a group that reads one of two partitions
 @given(st.integers(0, 2**32))
-def test_candidates_are_whole_and_others(seed: int) -> None:
+def test_smaller_cases_are_whole_and_others(seed: int) -> None:
     query = draw(random.Random(seed), TRUTH, BEGUN_MS)
     case = Case(tuple(TRUTH[topic].plan for topic in query.topics), query)
-    for each in candidates(case):
+    for each in smaller(case):
         assert each != case
         assert records(each) <= records(case)
         topics = {plan.topic for plan in each.plans}
