@@ -24,12 +24,12 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.source import KafkaDataSource
 from tests.simulation.contents import schema_of
 from tests.simulation.disk import Disk, Row
-from tests.simulation.outcome import GroupStep
 from tests.simulation.processes import Process, ProcessKilledError
 from tests.simulation.scenario import INPUT, READERS, WRITTEN, Filter, Job
 from tests.simulation.spark import DRIVER_HOST
 from tests.simulation.tasks import Executors, TaskFailedError, Work, rows_of
 from tests.simulation.tasks import Job as TaskSet
+from tests.truth.groups import Step
 
 R = TypeVar("R")
 
@@ -113,7 +113,7 @@ class BatchJob:
         self._executors = executors
         self._is_at_end = is_at_end
         self._tasks: TaskSet | None = None
-        self.steps: list[GroupStep] = []
+        self.steps: list[Step] = []
 
     def run(self) -> list[list[Row]]:
         """Run the query; the rows of each task of a read."""
@@ -167,7 +167,7 @@ class BatchJob:
         for number, batch in enumerate(reader):
             if number % _COMMIT_EVERY == _COMMIT_EVERY - 1:
                 self._commit(reader)
-            self.steps.append(GroupStep([*rows_of(batch)]))
+            self.steps.append(Step([*rows_of(batch)]))
             yield
         self._commit(reader)
 
@@ -191,16 +191,16 @@ class BatchJob:
             scheduler.call_after(self._job.lasts_ms, check)
             with reader:
                 for batch in reader:
-                    self.steps.append(GroupStep([*rows_of(batch)]))
+                    self.steps.append(Step([*rows_of(batch)]))
                 positions = {tuple(each): at for each, at in reader.positions.items()}
-                self.steps.append(GroupStep((), positions, is_at_end))
+                self.steps.append(Step((), positions, is_at_end))
 
         self._call("read", read)
         return []
 
     def _commit(self, reader: Any) -> None:
         positions = {tuple(each): at for each, at in reader.positions.items()}
-        self.steps.append(GroupStep((), positions))
+        self.steps.append(Step((), positions))
         reader.commit()
         self.steps[-1] = self.steps[-1]._replace(is_done=True)
 

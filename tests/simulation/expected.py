@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tests.simulation.contents import is_broken
-from tests.simulation.judge_tables import newest
+from tests.simulation.disk import Headers
 from tests.simulation.outcome import LogRecord, Outcome
 from tests.simulation.scenario import OUTPUT, OUTPUTS
+from tests.truth.headers import by_name
+from tests.truth.tables import newest
 
 Partition = tuple[str, int]
 
@@ -23,8 +25,24 @@ def chosen_records(outcome: Outcome, partition: Partition) -> list[LogRecord]:
         if first <= each.offset < end and each.outcome in states
     ]
     if outcome.scenario.source.get("envelope") == "upsert":
-        return newest(visible, places_of(outcome, partition))
+        places = places_of(outcome, partition)
+        return newest(visible, lambda each: (places(each.offset)[0], each.key))
     return visible
+
+
+def still_there(
+    outcome: Outcome, partition: Partition, records: Iterable[LogRecord]
+) -> Iterator[LogRecord]:
+    """The records that were neither deleted nor compacted; the others may be gone unread."""
+    start = outcome.starts.get(partition, 0)
+    compacted = outcome.compacted.get(partition, frozenset())
+    return (each for each in records if each.offset >= start and each.offset not in compacted)
+
+
+def visible_states(isolation_level: str | None) -> frozenset[str]:
+    """The outcomes of the records that a reader is shown."""
+    others = () if isolation_level == "read_committed" else ("aborted", "open")
+    return frozenset(("committed", *others))
 
 
 def expected_records(outcome: Outcome, partition: Partition) -> list[LogRecord]:
@@ -33,6 +51,11 @@ def expected_records(outcome: Outcome, partition: Partition) -> list[LogRecord]:
     if outcome.scenario.drops_broken:
         return [each for each in chosen if not is_broken(each.value)]
     return chosen
+
+
+def headers_as_read(columns: Mapping[str, str], headers: Headers) -> Headers:
+    """Headers as a read has them with its columns."""
+    return by_name(headers) if columns.get("headers") == "map" else headers
 
 
 def all_rows(outcome: Outcome) -> set[object]:
@@ -70,8 +93,3 @@ def places_of(outcome: Outcome, partition: Partition) -> Callable[[int], tuple[i
 def named(partition: Partition) -> str:
     """The partition as Kafka and the product name it."""
     return f"{partition[0]}-{partition[1]}"
-
-
-def short(value: object) -> str:
-    """The beginning of a value, for a sentence."""
-    return repr(value)[:120]

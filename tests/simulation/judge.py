@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final
 
 from tests.simulation.expected import (
     Partition,
-    chosen_records,
     expected_records,
+    headers_as_read,
     inputs,
     named,
     places_of,
-    short,
+    still_there,
 )
-from tests.simulation.judge_commits import commit_violations
 from tests.simulation.judge_cuts import cut_violations
-from tests.simulation.judge_groups import follow_violations, group_violations
+from tests.simulation.judge_groups import (
+    commit_violations,
+    follow_violations,
+    group_violations,
+)
 from tests.simulation.judge_incarnations import incarnation_violations
 from tests.simulation.judge_jobs import job_violations
+from tests.simulation.judge_letters import letter_violations
 from tests.simulation.judge_losses import false_alarms, loss_violations
 from tests.simulation.judge_plans import limit_violations, plan_violations
 from tests.simulation.judge_refusals import refusal_violations
 from tests.simulation.judge_starts import start_violations
-from tests.simulation.judge_tables import (
-    headers_as_read,
-    letter_violations,
-    unknown_letters,
-)
 from tests.simulation.outcome import LogRecord, Outcome, Violation
 from tests.simulation.scenario import INPUT, OUTPUT, OUTPUTS
+from tests.truth.addressed import invented
+from tests.truth.delivery import compare, sentences, short
 
 CRASHES: Final = "errors"
 """The judge that names no promise: an error ended a query, or the run."""
@@ -118,22 +119,6 @@ def _order(outcome: Outcome) -> Iterator[str]:
         last[place] = max(offset, last.get(place, -1))
 
 
-def _kept(
-    outcome: Outcome,
-    partition: Partition,
-    found: Container[object],
-    identity: Callable[[LogRecord], object],
-) -> list[LogRecord]:
-    """The expected records without those that were gone before they were read."""
-    start = outcome.starts.get(partition, 0)
-    compacted = outcome.compacted.get(partition, frozenset())
-    return [
-        each
-        for each in expected_records(outcome, partition)
-        if (each.offset >= start and each.offset not in compacted) or identity(each) in found
-    ]
-
-
 def _files(outcome: Outcome) -> Iterator[str]:
     """The file sink has each visible record once, in order, unaltered."""
     if outcome.scenario.sink != "files":
@@ -147,14 +132,17 @@ def _files(outcome: Outcome) -> Iterator[str]:
             )
     for partition in inputs(outcome):
         places = places_of(outcome, partition)
-        # Not by contents: a copy that a producer without an id wrote has the same.
-        found = {each.offset for each in rows[partition]}
-        wanted = _kept(outcome, partition, found, attrgetter("offset"))
+        wanted = expected_records(outcome, partition)
+        must = {each.offset for each in still_there(outcome, partition, wanted)}
         expected = [each._replace(outcome="committed", headers=()) for each in wanted]
-        expected.sort(key=lambda each: places(each.offset))
         # Rows of different tasks of a micro-batch may come in any order.
-        actual = sorted(rows.pop(partition, []), key=lambda each: places(each.offset))
-        yield from _differences(named(partition), expected, actual)
+        expected, actual = (
+            sorted(records, key=lambda each: places(each.offset))
+            for records in (expected, rows.pop(partition, []))
+        )
+        # Not by contents: a copy that a producer without an id wrote has the same.
+        found = compare(expected, actual, attrgetter("offset"), must)
+        yield from sentences(named(partition), found)
     for partition in rows:
         yield f"rows of {named(partition)}, which does not exist"
 
@@ -186,32 +174,34 @@ def _output(outcome: Outcome) -> Iterator[str]:
     if sink == "files":
         return
     for partition in inputs(outcome):
+        name = f"{OUTPUT}-{partition[1]}"
         log = outcome.logs.get((OUTPUT, partition[1]), [])
         visible = [(each.key, each.value) for each in log if each.outcome == "committed"]
-        read = _kept(outcome, partition, {*visible}, attrgetter("key", "value"))
+        read = expected_records(outcome, partition)
+        must = {(each.key, each.value) for each in still_there(outcome, partition, read)}
         if sink == "at least once":
             visible = [*dict.fromkeys(visible)]  # the first copy of each
             # A run may end within a micro-batch, whose rows are in the topic already.
             ahead = {(each.key, each.value) for each in outcome.logs[partition]}
             ahead -= {(each.key, each.value) for each in read}
             visible = [each for each in visible if each not in ahead]
+        places = places_of(outcome, partition)
+        read.sort(key=lambda each: places(each.offset))
+        expected = [(each.key, each.value) for each in read]
         if not outcome.scenario.has_producer_ids:
             # The input may have a record twice, so its copies cannot be told apart.
-            wanted = {(each.key, each.value) for each in read}
-            yield from _differences(f"{OUTPUT}-{partition[1]}", _sorted(wanted), _sorted(visible))
+            expected = sorted({*expected}, key=repr)
+            yield from sentences(name, compare(expected, sorted(visible, key=repr), must=must))
             continue
-        places = places_of(outcome, partition)
         order = {(each.key, each.value): places(each.offset) for each in read}
         batches = [order[each][0] for each in visible if each in order]
         if batches != sorted(batches):
-            yield f"{OUTPUT}-{partition[1]}: micro-batches are out of order"
+            yield f"{name}: micro-batches are out of order"
         # Rows of different tasks of a micro-batch may come in any order.
         visible.sort(key=lambda each: order.get(each, (0, 0)))
-        read.sort(key=lambda each: places(each.offset))
-        expected = [(each.key, each.value) for each in read]
         if sink == "at least once":
             expected = [*dict.fromkeys(expected)]
-        yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
+        yield from sentences(name, compare(expected, visible, must=must))
 
 
 def _headers(outcome: Outcome) -> Iterator[str]:
@@ -226,16 +216,6 @@ def _headers(outcome: Outcome) -> Iterator[str]:
         wrong = [each for each in log if each.headers != known.get(each[2:4], each.headers)]
         if topic == OUTPUT and wrong:
             yield f"{topic}-{number}: {short(wrong[0])} has other headers than the record read"
-
-
-def _letters(outcome: Outcome) -> Iterator[str]:
-    """What cannot be decoded is a dead letter before its micro-batch is committed."""
-    if not outcome.scenario.has_letters:
-        return
-    for partition in inputs(outcome):
-        places = places_of(outcome, partition)
-        yield from letter_violations(outcome, partition, chosen_records(outcome, partition), places)
-    yield from unknown_letters(outcome)
 
 
 def _invented(outcome: Outcome) -> Iterator[str]:
@@ -258,28 +238,8 @@ def _invented(outcome: Outcome) -> Iterator[str]:
         for each in log
         if topic == OUTPUT
     }
-    for row in sorted(rows - sent, key=repr)[:3]:
+    for row in invented(rows, sent)[:3]:
         yield f"nobody has sent {short(row)}"
-
-
-def _sorted(
-    records: Iterable[tuple[bytes | None, bytes | None]],
-) -> list[tuple[bytes | None, bytes | None]]:
-    return sorted(records, key=lambda each: (each[0] or b"", each[1] or b""))
-
-
-def _differences(where: str, expected: Sequence[object], actual: Sequence[object]) -> Iterator[str]:
-    if [*expected] == [*actual]:
-        return
-    wanted, found = Counter(expected), Counter(actual)
-    lost, extra = wanted - found, found - wanted
-    for count, name in ((lost, "lost"), (extra, "unknown, altered or twice")):
-        if count:
-            example = short(next(iter(count)))
-            yield f"{where}: {sum(count.values())} records are {name}, as {example}"
-    if not lost and not extra:
-        at = next(i for i, (a, b) in enumerate(zip(expected, actual, strict=True)) if a != b)
-        yield f"{where}: record {at} is out of order: {short(actual[at])}"
 
 
 def _decoders(outcome: Outcome) -> Iterator[str]:
@@ -301,7 +261,7 @@ _CHECKS: Final[Mapping[str, Callable[[Outcome], Iterable[str]]]] = {
     "attempts": _attempts,
     "output": _output,
     "headers": _headers,
-    "dead letters": _letters,
+    "dead letters": letter_violations,
     "group commits": commit_violations,
     "starts": start_violations,
     "losses": loss_violations,

@@ -1,69 +1,58 @@
-"""Whether reads of a group had each record, and none again that was committed. Pure, as `judge`."""
+"""Whether reads and commits of groups are right. Pure, as `judge`; `tests/truth` has the rules."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from tests.simulation.outcome import Outcome
+from tests.simulation.expected import named, visible_states
+from tests.simulation.outcome import JobResult, Outcome
+from tests.simulation.scenario import GROUP, READERS
+from tests.truth.groups import Reader, ahead, wrong_follows, wrong_reads
 
-Partition = tuple[str, int]
+
+def commit_violations(outcome: Outcome) -> Iterator[str]:
+    """Each commit, not only the last one.
+
+    A stream commits the end of a micro-batch that is finished. A reader without Spark commits the
+    positions that it had.
+    """
+    of_stream = [each for each in outcome.commits if each.group == GROUP]
+    for commit, reason in ahead(of_stream, outcome.ends):
+        name = f"{named(commit.partition)}: {commit.offset} is committed to the group {GROUP}"
+        yield f"{name}, {reason}"
+    positions = {
+        (*partition, offset)
+        for job in outcome.jobs
+        for step in job.steps
+        for partition, offset in (step.positions or {}).items()
+    }
+    for group, partition, offset, _ in outcome.commits:
+        if group == READERS and (*partition, offset) not in positions:
+            name = f"{named(partition)}: {offset} is committed to the group {group}"
+            yield f"{name}, which is no position of a reader"
 
 
 def group_violations(outcome: Outcome) -> Iterator[str]:
     """All that is wrong with the reads of the group, one after the other."""
-    committed: dict[Partition, int] = {}
-    read: dict[Partition, set[int]] = defaultdict(set)
-    for number, result in enumerate(outcome.jobs, 1):
-        for step in result.steps if result.job.kind == "group" else ():
-            for row in step.rows:
-                where = row.topic, row.partition
-                if row.offset < committed.get(where, 0):
-                    yield f"batch {number}: {where} at {row.offset} was committed, and comes again"
-                read[where].add(row.offset)
-            if step.positions is not None:
-                for problem in _lost(outcome, step.positions, read, result.job.options):
-                    yield f"batch {number}: {problem}"
-                if step.is_done:
-                    committed |= step.positions
+    yield from wrong_reads(each for kind, each in _readers(outcome) if kind == "group")
 
 
 def follow_violations(outcome: Outcome) -> Iterator[str]:
-    """All that is wrong with reads without an end: each record before a position, once, in order.
+    """All that is wrong with reads without an end."""
+    for kind, reader in _readers(outcome):
+        if kind == "follow":
+            yield from wrong_follows(reader)
 
-    Partitions that are added belong to it from their beginning.
-    """
+
+def _readers(outcome: Outcome) -> Iterator[tuple[str, Reader]]:
     for number, result in enumerate(outcome.jobs, 1):
-        if result.job.kind != "follow":
-            continue
-        read: dict[Partition, set[int]] = defaultdict(set)
-        for step in result.steps:
-            for row in step.rows:
-                where = row.topic, row.partition
-                if row.offset <= max(read[where], default=-1):
-                    yield f"batch {number}: {where} at {row.offset} is there twice or out of order"
-                read[where].add(row.offset)
-            if step.positions is None:
-                continue
-            for problem in _lost(outcome, step.positions, read, result.job.options):
-                yield f"batch {number}: {problem}".replace("is committed", "is the position")
-            if not step.is_done:
-                yield f"batch {number}: it did not come to the ends of the logs"
+        yield result.job.kind, _reader(outcome, number, result)
 
 
-def _lost(
-    outcome: Outcome,
-    positions: Mapping[Partition, int],
-    read: Mapping[Partition, set[int]],
-    options: Mapping[str, str],
-) -> Iterator[str]:
-    is_committed = options.get("isolation.level") == "read_committed"
-    states = {"committed"} if is_committed else {"committed", "aborted", "open"}
-    for partition, position in positions.items():
-        records = {
-            each.offset
-            for each in outcome.logs.get(partition, ())
-            if each.outcome in states and each.offset < position
-        }
-        if missing := sorted(records - read.get(partition, set())):
-            yield f"{partition}: {position} is committed, and {missing[0]} was never read"
+def _reader(outcome: Outcome, number: int, result: JobResult) -> Reader:
+    states = visible_states(result.job.options.get("isolation.level"))
+    visible = {
+        partition: [each.offset for each in log if each.outcome in states]
+        for partition, log in outcome.logs.items()
+    }
+    return Reader(f"batch {number}", result.steps, visible)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import operator
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.batch_jobs import selected, written_value
 from tests.simulation.disk import Row
-from tests.simulation.judge_newest import newest_lacking, wrong_newest
+from tests.simulation.expected import still_there, visible_states
 from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
 from tests.simulation.scenario import INPUT, WRITTEN, Filter
+from tests.truth.delivery import compare, sentences
+from tests.truth.exactly_once import Write, wrong_writes
+from tests.truth.order import out_of_order
+from tests.truth.tables import lacking, wrong_rows
 
 Partition = tuple[str, int]
 
@@ -47,7 +51,8 @@ def job_violations(outcome: Outcome) -> Iterator[str]:
 def _read(outcome: Outcome, result: JobResult) -> Iterator[str]:
     rows: dict[Partition, list[Row]] = defaultdict(list)
     for task in result.tasks:
-        yield from _order(task)
+        for _, _, row in out_of_order(task):
+            yield f"a task has {row.topic}-{row.partition} at {row.offset} twice or out of order"
         for row in task:
             rows[row.topic, row.partition].append(row)
     for partition in [each for each in outcome.logs if each[0] == INPUT]:
@@ -60,33 +65,19 @@ def _read(outcome: Outcome, result: JobResult) -> Iterator[str]:
         yield f"rows of {partition}, which does not exist"
 
 
-def _order(rows: Sequence[Row]) -> Iterator[str]:
-    last: dict[Partition, int] = {}
-    for row in rows:
-        if row.offset <= last.get((row.topic, row.partition), -1):
-            yield f"a task has {row.topic}-{row.partition} at {row.offset} twice or out of order"
-        last[row.topic, row.partition] = row.offset
-
-
 def _partition(
     outcome: Outcome, result: JobResult, partition: Partition, rows: list[Row]
 ) -> Iterator[str]:
     job = result.job
-    states = _visible_states(job.options)
+    states = visible_states(job.options.get("kafka.isolation.level"))
     log = [each for each in outcome.logs[partition] if each.outcome in states]
     before, after = result.before.get(partition), result.after.get(partition)
     if before is None or after is None:
         return  # without a leader nothing is known
     start = start_between(outcome, result, partition)
     end = _end(outcome, result, partition)
-    gone = outcome.compacted.get(partition, frozenset())
-    must = [
-        each
-        for each in log
-        if start.most <= each.offset < end.least
-        and each.offset >= outcome.starts.get(partition, 0)
-        and each.offset not in gone
-    ]
+    there = still_there(outcome, partition, log)
+    must = [each for each in there if start.most <= each.offset < end.least]
     may = [each for each in log if start.least <= each.offset < end.most]
     tests = [_test(each) for each in job.filters]
 
@@ -94,27 +85,18 @@ def _partition(
         return all(test(partition, record) for test in tests)
 
     if job.options.get("envelope") == "upsert":
-        lacking = newest_lacking(must, may, passes, rows)
+        wanted = lacking(must, may, passes, rows)
         if job.options.get("upsert.tombstones") != "keep":
-            lacking = [each for each in lacking if each.value is not None]
+            wanted = [each for each in wanted if each.value is not None]
             yield from (f"{partition}: a deleted row" for row in rows if row.value is None)
-        yield from (f"{partition}: {each}" for each in wrong_newest(must, rows))
+        yield from (f"{partition}: {each}" for each in wrong_rows(must, rows))
     else:
-        found = {row.offset for row in rows}
-        lacking = [each for each in must if passes(each) and each.offset not in found]
-    if lacking and not (_asks_an_old_leader(result) and _is_added(outcome, partition)):
-        span = f"{must[0].offset} to {must[-1].offset}"
-        yield f"{partition}: {len(lacking)} records of {span} are missing, as {lacking[0].offset}"
-    offsets = {row.offset for row in rows}
-    if extra := sorted(offsets - {each.offset for each in may}):
-        yield f"{partition}: {len(extra)} rows are not asked for, as that at {extra[0]}"
-    if len(offsets) < len(rows):
-        yield f"{partition}: {len(rows) - len(offsets)} rows are there twice"
-
-
-def _visible_states(options: Mapping[str, str]) -> set[str]:
-    is_committed = options.get("kafka.isolation.level") == "read_committed"
-    return {"committed"} if is_committed else {"committed", "aborted", "open"}
+        wanted = [each for each in must if passes(each)]
+    if _asks_an_old_leader(result) and _is_added(outcome, partition):
+        wanted = []
+    expected, actual = ([each.offset for each in records] for records in (may, rows))
+    found = compare(expected, actual, must={each.offset for each in wanted})
+    yield from sentences(f"{partition}", found)
 
 
 def _end_of(state: LogState, options: Mapping[str, str]) -> int:
@@ -271,35 +253,24 @@ def _test(wanted: Filter) -> Callable[[Partition, LogRecord], bool]:
 
 def _written(outcome: Outcome) -> Iterator[str]:
     """A write that succeeded is there; one exactly once is there once, or not at all."""
-    counts = Counter(
+    found = (
         each.value
         for (topic, _), log in outcome.logs.items()
         if topic == WRITTEN
         for each in log
         if each.outcome == "committed"
     )
-    last_success = max(
-        (n for n, each in enumerate(outcome.jobs, 1) if _is_done(each, "write once")), default=0
-    )
-    for number, result in enumerate(outcome.jobs, 1):
-        wanted = [
-            written_value(number, task, row)
-            for task, count in enumerate(result.job.counts)
-            for row in range(count)
-        ]
-        times = [counts.pop(each, 0) for each in wanted]
-        if result.job.kind == "write" and result.error is None and not all(times):
-            yield f"batch {number}: {times.count(0)} of {len(times)} rows are not written"
-        if result.job.kind != "write once":
-            continue
-        if result.error is None and any(each != 1 for each in times):
-            yield f"batch {number}: rows are written {sorted({*times})} times, and not once"
-        # Until the next write with its prefix, a write that failed may be visible in part.
-        if number < last_success and len({*times}) > 1:
-            yield f"batch {number} failed, and is visible in part"
-    if counts:
-        yield f"{WRITTEN}: {len(counts)} records are unknown, as {next(iter(counts))!r}"
-
-
-def _is_done(result: JobResult, kind: str) -> bool:
-    return result.job.kind == kind and result.error is None
+    writes = [
+        Write(
+            f"batch {number}",
+            [
+                written_value(number, task, row)
+                for task, count in enumerate(result.job.counts)
+                for row in range(count)
+            ],
+            is_once=result.job.kind == "write once",
+            is_done=result.error is None,
+        )
+        for number, result in enumerate(outcome.jobs, 1)
+    ]
+    return wrong_writes(writes, found)

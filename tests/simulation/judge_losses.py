@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from tests.simulation.expected import all_rows, expected_records, inputs, named
 from tests.simulation.outcome import Outcome
+from tests.truth import losses
+from tests.truth.losses import unreported
 
 
 def loss_violations(outcome: Outcome) -> Iterator[str]:
@@ -24,16 +26,9 @@ def loss_violations(outcome: Outcome) -> Iterator[str]:
         wanted = [each for each in expected_records(outcome, partition) if each.offset >= again]
         start = outcome.starts.get(partition, 0)
         lost = sum(each.offset < start and each[2:4] not in rows for each in wanted)
-        if not lost:
-            continue
-        name = named(partition)
-        if not may_go_on:
-            yield f"{name}: {lost} records were deleted unread, and failOnDataLoss did not stop"
-        elif not any(name in each for each in reports):
-            yield f"{name}: {lost} records were deleted unread, and nothing was logged"
+        yield from unreported(named(partition), lost, reports, may_go_on=may_go_on)
 
 
 def false_alarms(outcome: Outcome) -> Iterator[str]:
     """Reports of losses where no record is lost."""
-    if not outcome.scenario.loses_records:
-        yield from (f"nothing is lost, and the query ended: {each}" for each in outcome.alarms)
+    return losses.false_alarms(outcome.alarms, may_lose=outcome.scenario.loses_records)

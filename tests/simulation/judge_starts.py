@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.simulation.expected import named, short
+from tests.simulation.expected import named
 from tests.simulation.judge_jobs import start_between
 from tests.simulation.outcome import JobResult, Outcome
 from tests.simulation.scenario import Job
+from tests.truth.delivery import short
 
 
 def start_violations(outcome: Outcome) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from kafka_protocol.errors import ErrorCode
 from tests.simulation.disk import Headers, Row
 from tests.simulation.scenario import Job, Scenario
 from tests.simulation.spark import Plan
+from tests.truth.groups import Commit, Step
 
 
 class Violation(NamedTuple):
@@ -57,20 +58,6 @@ class LogState(NamedTuple):
     last_stable_offset: int
 
 
-class GroupStep(NamedTuple):
-    """A step of a read of a group: a batch that was taken, or a commit.
-
-    Attributes:
-        rows: Of the batch.
-        positions: What was to be committed; None for a batch.
-        is_done: Whether the commit came back.
-    """
-
-    rows: Sequence[Row]
-    positions: Mapping[tuple[str, int], int] | None = None
-    is_done: bool = False
-
-
 class JobResult(NamedTuple):
     """A batch query, as far as it came.
 
@@ -89,7 +76,7 @@ class JobResult(NamedTuple):
     tasks: Sequence[Sequence[Row]]
     error: str | None
     is_unexpected: bool
-    steps: Sequence[GroupStep] = ()
+    steps: Sequence[Step] = ()
     before_ms: float = 0.0
     after_ms: float = 0.0
 
@@ -101,19 +88,6 @@ class Begun(NamedTuple):
     before_ms: float
     after: dict[tuple[str, int], LogState]
     after_ms: float
-
-
-class GroupCommit(NamedTuple):
-    """A commit as its coordinator received it.
-
-    Attributes:
-        finished: The number of micro-batches that were finished then.
-    """
-
-    group: str
-    partition: tuple[str, int]
-    offset: int
-    finished: int
 
 
 class Cut(NamedTuple):
@@ -191,7 +165,7 @@ class Outcome:
     cuts: Sequence[Cut] = ()
     attempt_errors: Sequence[str] = ()
     letters: dict[int, dict[tuple[str, int], int]] = field(default_factory=dict)
-    commits: list[GroupCommit] = field(default_factory=list)
+    commits: list[Commit] = field(default_factory=list)
     preset: dict[tuple[str, int], int] | None = None
     begun: Begun | None = None
     first: dict[tuple[str, int], int] = field(default_factory=dict)

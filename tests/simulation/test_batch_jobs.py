@@ -85,7 +85,7 @@ def test_a_read_that_leaves_records_out_is_found(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(batch, "_cut", too_short)
     monkeypatch.setattr(batch, "_bind_late", lambda pieces, *_: pieces)
-    assert any("are missing" in each for each in problems_of(scenario))
+    assert any("missing at the end" in each for each in problems_of(scenario))
 
 
 def test_a_write_that_loses_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_a_filter_that_leaves_out_the_next_millisecond_is_found(
     assert problems_of(scenario) == []
     since = predicates._since
     monkeypatch.setattr(predicates, "_since", lambda *limit: since(*limit) + 1)
-    assert any("are missing" in each for each in problems_of(scenario))
+    assert any(" lost, as " in each for each in problems_of(scenario))
 
 
 def test_a_spill_that_loses_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_a_spill_that_loses_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert problems_of(scenario) == []
     assert spilled
     monkeypatch.setattr(newest, "_last_rows", lambda keys, rows: rows[:0])
-    assert any("are missing" in each for each in problems_of(scenario))
+    assert any("missing at the end" in each for each in problems_of(scenario))
 
 
 def test_a_log_that_is_cut() -> None:

@@ -1,80 +1,49 @@
-"""The judge of reads of a group: good ones, and each way in which one can be wrong."""
+"""What the judge of groups takes from an outcome; `tests/truth/test_groups.py` has the rules."""
 
 from __future__ import annotations
 
-import pytest
-
 from tests.simulation.disk import Row
-from tests.simulation.judge_groups import follow_violations, group_violations
-from tests.simulation.outcome import GroupStep, JobResult, LogRecord, Outcome
-from tests.simulation.scenario import INPUT, Job, Scenario
+from tests.simulation.judge_groups import commit_violations, follow_violations, group_violations
+from tests.simulation.outcome import JobResult, LogRecord, Outcome
+from tests.simulation.scenario import GROUP, INPUT, READERS, Job, JobKind, Scenario
+from tests.simulation.test_judge import good
+from tests.truth.groups import Commit, Step
 
 IN = (INPUT, 0)
-LOG = [LogRecord(at, 0, None, b"", "aborted" if at == 2 else "committed") for at in range(6)]
+LOG = [LogRecord(at, 0, None, b"", "aborted" if at == 2 else "committed") for at in range(4)]
 
 
-def taken(*offsets: int) -> GroupStep:
-    return GroupStep([Row(INPUT, 0, at, 0, None, b"") for at in offsets])
+def read(kind: JobKind, *offsets: int, committed: bool = True) -> Outcome:
+    """A read of these records, up to the offset 4."""
+    options = {"isolation.level": "read_committed"} if committed else {}
+    rows = [Row(INPUT, 0, at, 0, None, b"") for at in offsets]
+    steps = [Step(rows), Step((), {IN: 4}, is_done=True)]
+    result = JobResult(Job(0, kind, options), {}, {}, (), None, False, steps)
+    return Outcome(Scenario(1), logs={IN: LOG}, jobs=[result])
 
 
-def commit(position: int, *, is_done: bool = True) -> GroupStep:
-    return GroupStep((), {IN: position}, is_done)
+def test_reads_are_judged_by_what_their_isolation_level_shows() -> None:
+    for kind, judge in (("group", group_violations), ("follow", follow_violations)):
+        assert [*judge(read(kind, 0, 1, 3))] == []  # type: ignore[arg-type]
+        (lost,) = judge(read(kind, 0, 1, 3, committed=False))  # type: ignore[arg-type]
+        assert lost.startswith("batch 1: ('in', 0): 4 is ")
+        assert lost.endswith(" and 2 was never read")
 
 
-def outcome(*jobs: list[GroupStep]) -> Outcome:
-    job = Job(0, "group", {"isolation.level": "read_committed"})
-    results = [JobResult(job, {}, {}, (), None, False, steps) for steps in jobs]
-    return Outcome(Scenario(1), logs={IN: LOG}, jobs=results)
+def test_each_kind_of_read_has_its_judge() -> None:
+    assert [*group_violations(read("follow"))] == [*follow_violations(read("group"))] == []
 
 
-@pytest.mark.parametrize(
-    "good",
-    [
-        outcome([taken(0, 1), commit(2)], [taken(3, 4, 5), commit(6)]),
-        outcome([taken(0, 1), commit(1)], [taken(1, 3), commit(4)]),
-        outcome([taken(0, 1), commit(2, is_done=False)], [taken(3), commit(4)]),
-        outcome([taken(0, 1), commit(2, is_done=False)], [taken(0, 1, 3), commit(4)]),
-        outcome([taken(0, 1)], [taken(0, 1, 3), commit(4)]),
-    ],
-)
-def test_good_reads(good: Outcome) -> None:
-    assert [*group_violations(good)] == []
+def test_a_stream_commits_the_ends_of_what_is_finished() -> None:
+    ends = [{IN: 3}, {IN: 6}]
+    early, right = Commit(GROUP, IN, 6, 1), Commit(GROUP, IN, 6, 2)
+    assert [*commit_violations(good(ends=ends, commits=[early, right]))] == [
+        "in-0: 6 is committed to the group watchers, before its micro-batch is finished"
+    ]
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (outcome([taken(0, 1), commit(2)], [taken(1)]), "batch 2: ('in', 0) at 1 was committed, "),
-        (outcome([taken(0), commit(2)]), "2 is committed, and 1 was never read"),
-        (outcome([taken(0), commit(2, is_done=False)]), "2 is committed, and 1 was never read"),
-        (outcome([taken(0, 1), commit(2)], [taken(4), commit(5)]), "and 3 was never read"),
-    ],
-)
-def test_bad_reads(bad: Outcome, reason: str) -> None:
-    assert any(reason in each for each in group_violations(bad))
-
-
-def followed(*steps: GroupStep) -> Outcome:
-    job = Job(0, "follow", {"isolation.level": "read_committed"})
-    return Outcome(
-        Scenario(1), logs={IN: LOG}, jobs=[JobResult(job, {}, {}, (), None, False, steps)]
-    )
-
-
-def test_a_read_that_follows_has_each_record_before_its_position() -> None:
-    assert [*follow_violations(followed(taken(0, 1), taken(3), commit(4)))] == []
-    assert [*follow_violations(followed(taken(0), taken(1)))] == []  # it did not end by itself
-
-
-@pytest.mark.parametrize(
-    ("steps", "reason"),
-    [
-        ((taken(0, 1), commit(4)), "3 was never read"),
-        ((taken(0, 1), taken(1), commit(2)), "twice or out of order"),
-        ((taken(1, 0), commit(2)), "twice or out of order"),
-        ((commit(6),), "6 is the position, and 0 was never read"),
-        ((taken(0, 1), commit(2, is_done=False)), "did not come to the ends of the logs"),
-    ],
-)
-def test_a_read_that_follows_and_is_wrong(steps: tuple[GroupStep, ...], reason: str) -> None:
-    assert any(reason in each for each in follow_violations(followed(*steps)))
+def test_a_reader_commits_its_positions() -> None:
+    job = JobResult(Job(0, "group", {}), {}, {}, (), None, False, [Step((), {IN: 4})])
+    for offset, count in ((4, 0), (5, 1)):
+        outcome = good(jobs=[job], commits=[Commit(READERS, IN, offset, 0)])
+        assert len([*commit_violations(outcome)]) == count

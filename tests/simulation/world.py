@@ -27,7 +27,6 @@ from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.outcome import (
     Begun,
-    GroupCommit,
     LogRecord,
     Outcome,
     Refused,
@@ -51,6 +50,7 @@ from tests.simulation.scheduler import EventScheduler
 from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
 from tests.simulation.tasks import Cluster, Executors, TaskFailedError
 from tests.simulation.trace import Trace
+from tests.truth.groups import Commit
 
 # How long after the last fault and record a query may take until everything is processed, or until
 # it fails: a task whose records went with a topic waits for them for 120 s, in each of 4 attempts.
@@ -243,7 +243,7 @@ class World:
     def _note_commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """What a coordinator is to commit, and how many micro-batches are finished."""
         self.outcome.commits += [
-            GroupCommit(group, (tp.topic, tp.partition), offset, self.disk.finished)
+            Commit(group, (tp.topic, tp.partition), offset, self.disk.finished)
             for tp, offset in offsets.items()
             if self.committed_by_other.get(tp) != offset
         ]

@@ -20,6 +20,7 @@ from collections.abc import (
 from typing import Any, Final, NamedTuple
 
 _SHOWN: Final = 5
+_SHOWN_CHARACTERS: Final = 120
 
 EXACTLY_ONCE: Final[frozenset[str]] = frozenset()
 AT_LEAST_ONCE: Final = frozenset({"twice"})
@@ -229,7 +230,12 @@ def sentences(
     ]
 
 
-def shown(difference: Difference, show: Callable[[Any], str] = repr) -> str:
+def short(item: object) -> str:
+    """The beginning of an item, for a sentence."""
+    return repr(item)[:_SHOWN_CHARACTERS]
+
+
+def shown(difference: Difference, show: Callable[[Any], str] = short) -> str:
     """The item of a difference; of an altered one both sides."""
     if difference.kind == "altered":
         return f"{show(difference.found)} for {show(difference.expected)}"

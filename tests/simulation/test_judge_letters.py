@@ -1,15 +1,13 @@
-"""The judge of tables and dead letters: good runs, and each way in which one can be wrong."""
+"""The judge of dead letters: good runs, and each way in which one can be wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.simulation.disk import Headers
 from tests.simulation.judge import violations
-from tests.simulation.judge_tables import headers_as_read, newest
 from tests.simulation.outcome import LogRecord, Outcome
 from tests.simulation.scenario import LETTERS
 from tests.simulation.test_judge import IN, good
@@ -67,46 +65,3 @@ def test_a_deleted_record_need_not_be_a_dead_letter() -> None:
     outcome = with_letters()
     outcome.starts = {IN: 2}
     assert not [each for each in violations(outcome) if "dead letter" in each]
-
-
-def table() -> Outcome:
-    """The good run, in which all records have one key, so that each micro-batch has one row."""
-    outcome = good()
-    outcome.scenario.source["envelope"] = "upsert"
-    outcome.batches = {number: rows[-1:] for number, rows in outcome.batches.items()}
-    return outcome
-
-
-def test_a_good_table() -> None:
-    assert violations(table()) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda now, all_rows: now.clear(),
-        lambda now, all_rows: now.insert(0, all_rows[0]),
-        lambda now, all_rows: now.__setitem__(0, all_rows[0]),
-    ],
-    ids=["none", "another one", "an older one"],
-)
-def test_a_wrong_table(change: Callable[[list[Any], list[Any]], object]) -> None:
-    outcome, rows = table(), [*good().batches[1]]
-    now = [*outcome.batches[1]]
-    change(now, rows)
-    outcome.batches[1] = now
-    assert violations(outcome) != []
-
-
-def test_the_newest_of_each_micro_batch() -> None:
-    keys = [b"a", b"b", b"a", b"a", b"b"]
-    log = [LogRecord(at, 0, key, b"", "committed") for at, key in enumerate(keys)]
-    found = newest(log, lambda offset: (offset // 3, 0))
-    assert [each.offset for each in found] == [1, 2, 3, 4]
-
-
-def test_headers_by_name() -> None:
-    headers: Headers = ((b"a", b"1"), (b"b", b"2"), (b"a", None))
-    assert headers_as_read({"value": "string"}, headers) == headers
-    by_name = headers_as_read({"headers": "map"}, headers)
-    assert by_name == ((b"b", b"2"), (b"a", None))
