@@ -29,6 +29,7 @@ from pyspark.sql import DataFrameReader, DataFrameWriter, DataFrameWriterV2, Spa
 from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 
 from kafka_protocol.client.producer.producer import Producer
+from tests.truth.addressed import longer
 
 _SERVERS: Final = "kafka.bootstrap.servers"
 _WRITERS: Final = (DataFrameWriter, DataFrameWriterV2, DataStreamWriter)
@@ -253,15 +254,6 @@ def _names_of(kind: type[Any]) -> list[tuple[ModuleType, str]]:
         for name, value in [*vars(module).items()]
         if value is kind
     ]
-
-
-def longer(found: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """The topics that are longer than wanted: how long they should be, and are."""
-    return {
-        topic: (length, found[topic])
-        for topic, length in wanted.items()
-        if found.get(topic, 0) > length
-    }
 
 
 def lengths(servers: str) -> dict[str, int]:

@@ -13,7 +13,9 @@ from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, candidates, 
 from tests.endurance.torture.queries import COLUMNS, DEAD_LETTERS, IDENTITY, Query, ranges_of
 from tests.endurance.torture.rows import CREATE_TIME, Row, Truth
 from tests.truth.delivery import AT_LEAST_ONCE, EXACTLY_ONCE, Difference
+from tests.truth.headers import by_name
 from tests.truth.order import out_of_order
+from tests.truth.tables import newest
 
 BLANK: Final = Row("", -1, -1, -1, -1, None, None, ())
 """What a row has in columns that a query leaves out."""
@@ -94,8 +96,7 @@ def as_read(query: Query, row: Row) -> Row:
     """The row with headers as a query reads them: by name, the last of several."""
     if "headers" not in query.types:
         return row
-    last = {name: number for number, (name, _) in enumerate(row.headers)}
-    return row._replace(headers=tuple(row.headers[number] for number in sorted(last.values())))
+    return row._replace(headers=by_name(row.headers))
 
 
 def _is_table(query: Query) -> bool:
@@ -106,10 +107,8 @@ def _of_table(query: Query, rows: Sequence[Row]) -> Sequence[Row]:
     """The newest row of each key of a partition, if the query makes a table."""
     if not _is_table(query):
         return rows
-    newest = {row.key: row for row in rows}
     is_kept = query.options.get("upsert.tombstones") == "keep"
-    kept = (row for row in newest.values() if is_kept or row.value is not None)
-    return sorted(kept, key=lambda row: row.offset)
+    return [row for row in newest(rows) if is_kept or row.value is not None]
 
 
 def as_written(rows: Iterable[Row], columns: Collection[str]) -> list[Row]:

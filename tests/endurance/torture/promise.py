@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 
 from tests.endurance.torture.rows import PartitionTruth, Row, Truth, by_partition, identity_of
 from tests.truth.delivery import EXACTLY_ONCE, Difference, compare
+from tests.truth.tables import newest
 
 COMMITTED = "read_committed"
 UNCOMMITTED = "read_uncommitted"
@@ -69,5 +70,4 @@ def _must(truth: Truth, topic: str, partition: int) -> Collection[int] | None:
 
 def promised(known: PartitionTruth) -> list[int]:
     """The offsets that compaction must keep, in order."""
-    newest = {row.key: row for row in _kept(known, committed=True)}
-    return sorted(row.offset for row in newest.values() if row.value is not None)
+    return [row.offset for row in newest(_kept(known, committed=True)) if row.value is not None]

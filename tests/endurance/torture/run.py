@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kafka_protocol.arrow_io.topic import create_topic
 from kafka_spark_source.testing.processes.waiting import Deadline
-from tests.addressed import lengths, longer
+from tests.addressed import lengths
 from tests.endurance.torture.cases import Case
 from tests.endurance.torture.cut_down import CutDown
 from tests.endurance.torture.faults import FaultEvent, FaultLog
@@ -25,6 +25,7 @@ from tests.endurance.torture.session import session, workers
 from tests.endurance.torture.topics import draw_change, draw_plan
 from tests.endurance.torture.ways.place import Place
 from tests.overload import is_overload
+from tests.truth.addressed import longer
 
 Show = Callable[[str], None]
 

@@ -16,6 +16,7 @@ import fastavro
 
 from tests.endurance.torture.expected import BLANK, Answer
 from tests.endurance.torture.rows import Row
+from tests.truth.headers import origin_of
 
 AT: Final = "torture-at"
 """The header with topic, partition and offset."""
@@ -25,11 +26,6 @@ FORMATTED: Final = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 DEAD_LETTER: Final = "dead letter"
 """The payload of dead letters: headers of Kafka Connect have the place."""
-
-_DEAD_LETTER_PLACE: Final = tuple(
-    f"__connect.errors.{name}" for name in ("topic", "partition", "offset")
-)
-_DEAD_LETTER_TIME: Final = "__pykafka.errors.timestamp"
 
 AVRO_SCHEMA: Final = {
     "type": "record",
@@ -109,18 +105,8 @@ def _from_event(row: Row) -> Row:
 
 
 def _from_dead_letter(row: Row) -> Row:
-    """The record as it came: what was added begins with the topic."""
-    names = [name for name, _ in row.headers]
-    first = len(names) - 1 - names[::-1].index(_DEAD_LETTER_PLACE[0])
-    added = dict(row.headers[first:])
-    topic, partition, offset = ((added[each] or b"").decode() for each in _DEAD_LETTER_PLACE)
-    return row._replace(
-        topic=topic,
-        partition=int(partition),
-        offset=int(offset),
-        timestamp=int(added[_DEAD_LETTER_TIME] or b""),
-        headers=row.headers[:first],
-    )
+    origin = origin_of(row.headers)
+    return row._replace(**origin._asdict())
 
 
 def _dictionary(decoded: Any) -> dict[str, Any]:
