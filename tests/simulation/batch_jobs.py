@@ -25,10 +25,11 @@ from kafka_spark_source.source import KafkaDataSource
 from tests.simulation.contents import schema_of
 from tests.simulation.disk import Disk, Row
 from tests.simulation.processes import Process, ProcessKilledError
-from tests.simulation.scenario import INPUT, READERS, WRITTEN, Filter, Job
+from tests.simulation.scenario import INPUT, READERS, WRITTEN, Job
 from tests.simulation.spark import DRIVER_HOST
 from tests.simulation.tasks import Executors, TaskFailedError, Work, rows_of
 from tests.simulation.tasks import Job as TaskSet
+from tests.truth.filters import Filter
 from tests.truth.groups import Step
 
 R = TypeVar("R")

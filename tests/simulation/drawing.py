@@ -24,13 +24,14 @@ from tests.simulation.scenario import (
     Sink,
     Topic,
 )
+from tests.truth.drawing import Table, draw_options
 
 _RECORDS: Final = 2_000
 _PARTITIONS: Final = 6
 _LASTS_MS: Final = 12_000.0  # records are sent during this time
 
 # Options of the source: each is drawn with its probability.
-_SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
+_SOURCE_OPTIONS: Final[Table] = (
     (0.5, "maxOffsetsPerTrigger", ("200", "400", "1000")),
     (0.2, "minPartitions", ("2", "8")),
     (0.15, "maxRecordsPerPartition", ("100", "200")),
@@ -42,7 +43,7 @@ _SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.1, "kafka.metadata.max.age.ms", ("0", "5000")),
     (0.1, "kafka.client.rack", ("rack-2",)),
 )
-_WRITE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
+_WRITE_OPTIONS: Final[Table] = (
     (0.3, "kafka.compression.type", ("gzip", "snappy", "lz4", "zstd")),
     (0.2, "kafka.max.in.flight.requests.per.connection", ("1", "2")),
     (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
@@ -115,7 +116,7 @@ def _faults(rng: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
 
 def _source(rng: random.Random, value_bytes: int) -> dict[str, str]:
     starting = rng.choice(("earliest",) * 9 + ("latest",))
-    source = {"startingOffsets": starting, **_options(rng, _SOURCE_OPTIONS)}
+    source = {"startingOffsets": starting, **draw_options(rng, _SOURCE_OPTIONS)}
     if rng.random() < 0.15:
         source["maxBytesPerTrigger"] = str((value_bytes + 20) * rng.choice((200, 400)))
     if "minOffsetsPerTrigger" in source:  # else the last records wait for a quarter of an hour
@@ -126,19 +127,13 @@ def _source(rng: random.Random, value_bytes: int) -> dict[str, str]:
 
 
 def _write(rng: random.Random, release: str, value_bytes: int) -> dict[str, str]:
-    options = _options(rng, _WRITE_OPTIONS)
+    options = draw_options(rng, _WRITE_OPTIONS)
     if rng.random() < 0.3:
         records = rng.choice((1, 30, 30, 30, 130, 130, 130))
         options["kafka.batch.size"] = str((value_bytes + 20) * records)
     if options.get("kafka.compression.type") == "zstd" and parse_release(release) < (2, 1):
         del options["kafka.compression.type"]
     return options
-
-
-def _options(
-    rng: random.Random, table: tuple[tuple[float, str, tuple[str, ...]], ...]
-) -> dict[str, str]:
-    return {name: rng.choice(values) for share, name, values in table if rng.random() < share}
 
 
 def _sends(rng: random.Random, release: str) -> Iterator[Send]:

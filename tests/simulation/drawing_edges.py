@@ -16,7 +16,6 @@ from tests.simulation.producers import SLOW
 from tests.simulation.scenario import (
     INPUT,
     Fault,
-    Filter,
     Job,
     Part,
     Scenario,
@@ -24,6 +23,7 @@ from tests.simulation.scenario import (
     SendKind,
 )
 from tests.simulation.spark import DRIVER_HOST
+from tests.truth.filters import Filter
 
 _HAVE_TRANSACTIONS: Final = (0, 11)
 _COMPARE_EPOCHS: Final = (2, 7)

@@ -11,11 +11,13 @@ from typing import Final
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.kafka.addresses import address_of
 from tests.simulation.kafka.settings import BrokerSettings
-from tests.simulation.scenario import COMMIT_LOG, INPUT, Fault, Filter, Job, Scenario
+from tests.simulation.scenario import COMMIT_LOG, INPUT, Fault, Job, Scenario
 from tests.simulation.scheduler import START_MS
+from tests.truth.drawing import Table, draw_options
+from tests.truth.filters import Filter
 
 _LASTS_MS: Final = 14_000
-_READ_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
+_READ_OPTIONS: Final[Table] = (
     (0.3, "minPartitions", ("2", "9", "20")),
     (0.2, "maxRecordsPerPartition", ("50", "150")),
     (0.3, "coalescePartitions", ("false",)),
@@ -117,7 +119,7 @@ def _with_replaced_leader(rng: random.Random, scenario: Scenario) -> Scenario:
 
 
 def _read(rng: random.Random) -> tuple[dict[str, str], tuple[Filter, ...]]:
-    options = {name: rng.choice(values) for p, name, values in _READ_OPTIONS if rng.random() < p}
+    options = draw_options(rng, _READ_OPTIONS)
     for choices in (_STRATEGIES, _STARTS, _ENDS):
         options |= rng.choice(choices)(rng)
     filters: tuple[Filter, ...] = ()

@@ -9,21 +9,19 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.scenario import GROUP, INPUT, MORE, Fault, Part, Scenario, Send, Topic
 from tests.simulation.scheduler import START_MS
+from tests.truth.drawing import Table, draw_options
 
 _LATE_MS: Final = (2_000.0, 5_000.0, 8_000.0)
 _MORE_PARTITIONS: Final = 2
 _STARTS: Final = ("latest-30", "-2s", "group", "specific", "relative", "timestamp", "timestamps")
 
-
-Options: TypeAlias = tuple[tuple[float, str, tuple[str, ...]], ...]
-
 # Options of the client, each drawn with its probability: for the source, and for what writes.
-_CLIENT: Final[Options] = (
+_CLIENT: Final[Table] = (
     (0.1, "kafka.connections.max.idle.ms", ("2000",)),
     (0.05, "kafka.client.id", ("simulated",)),
     (0.05, "kafka.retry.backoff.ms", ("10", "400")),
@@ -31,13 +29,13 @@ _CLIENT: Final[Options] = (
     (0.05, "kafka.broker.version.fallback", ("0.10.0",)),
     (0.05, "kafka.socket.connection.setup.timeout.ms", ("1500",)),
 )
-_READ: Final[Options] = (
+_READ: Final[Table] = (
     (0.1, "kafkaConsumer.pollTimeoutMs", ("3000",)),
     (0.1, "kafka.fetch.min.bytes", ("2000",)),
     (0.1, "kafka.check.crcs", ("false",)),
     (0.05, "groupIdPrefix", ("ignored",)),
 )
-_WRITE: Final[Options] = (
+_WRITE: Final[Table] = (
     (0.1, "kafka.acks", ("all", "-1")),
     (0.1, "kafka.compression.gzip.level", ("1", "9")),
     (0.1, "kafka.compression.lz4.level", ("9",)),
@@ -47,20 +45,11 @@ _WRITE: Final[Options] = (
 _IDEMPOTENCE: Final = "kafka.enable.idempotence"
 
 
-def _drawn(rng: random.Random, *tables: Options) -> dict[str, str]:
-    return {
-        name: rng.choice(values)
-        for table in tables
-        for share, name, values in table
-        if rng.random() < share
-    }
-
-
 def _with_options(rng: random.Random, scenario: Scenario) -> Scenario:
     """The scenario with more options, and perhaps with producers that are not idempotent."""
-    source = scenario.source | _drawn(rng, _CLIENT, _READ)
+    source = scenario.source | draw_options(rng, _CLIENT, _READ)
     write, producer = (
-        each | _drawn(rng, _CLIENT, _WRITE) for each in (scenario.write, scenario.producer)
+        each | draw_options(rng, _CLIENT, _WRITE) for each in (scenario.write, scenario.producer)
     )
     transacts = any(send.kind in ("commit", "abort") for send in scenario.sends)
     if not transacts and scenario.sink != "exactly once" and rng.random() < 0.1:

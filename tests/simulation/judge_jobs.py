@@ -7,9 +7,8 @@ end depends on the moment of planning, it lies between the states of the logs be
 from __future__ import annotations
 
 import json
-import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_protocol.versions.releases import parse_release
@@ -17,9 +16,10 @@ from tests.simulation.batch_jobs import selected, written_value
 from tests.simulation.disk import Row
 from tests.simulation.expected import still_there, visible_states
 from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
-from tests.simulation.scenario import INPUT, WRITTEN, Filter
+from tests.simulation.scenario import INPUT, WRITTEN
 from tests.truth.delivery import compare, sentences
 from tests.truth.exactly_once import Write, wrong_writes
+from tests.truth.filters import Filter, holds
 from tests.truth.order import out_of_order
 from tests.truth.tables import lacking, wrong_rows
 
@@ -79,10 +79,9 @@ def _partition(
     there = still_there(outcome, partition, log)
     must = [each for each in there if start.most <= each.offset < end.least]
     may = [each for each in log if start.least <= each.offset < end.most]
-    tests = [_test(each) for each in job.filters]
 
     def passes(record: LogRecord) -> bool:
-        return all(test(partition, record) for test in tests)
+        return all(_passes(each, partition, record) for each in job.filters)
 
     if job.options.get("envelope") == "upsert":
         wanted = lacking(must, may, passes, rows)
@@ -226,26 +225,15 @@ _STARTS: Final = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOf
 _ENDS: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _TIMES: Final = frozenset((*_STARTS[:2], *_ENDS[:2]))
 
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "EqualTo": operator.eq,
-    "GreaterThan": operator.gt,
-    "GreaterThanOrEqual": operator.ge,
-    "LessThan": operator.lt,
-    "LessThanOrEqual": operator.le,
-    "In": lambda value, among: value in among,
-}
 
-
-def _test(wanted: Filter) -> Callable[[Partition, LogRecord], bool]:
-    compare, value = _OPERATORS[wanted.operator], wanted.value
-    values: Mapping[str, Callable[[Partition, LogRecord], object]] = {
-        "topic": lambda partition, record: partition[0],
-        "partition": lambda partition, record: partition[1],
-        "offset": lambda partition, record: record.offset,
-        "timestamp": lambda partition, record: record.timestamp_ms,
+def _passes(wanted: Filter, partition: Partition, record: LogRecord) -> bool:
+    values = {
+        "topic": partition[0],
+        "partition": partition[1],
+        "offset": record.offset,
+        "timestamp": record.timestamp_ms,
     }
-    of = values[wanted.column]
-    return lambda partition, record: compare(of(partition, record), value)
+    return holds(wanted, values[wanted.column])
 
 
 # --- Writes ---------------------------------------------------------------------------------------

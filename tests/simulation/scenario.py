@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.contents import GROWN_FROM, Kind, Values
+from tests.truth.filters import Filter
 
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
@@ -80,22 +81,11 @@ class Fault(NamedTuple):
     arguments: dict[str, Any]
 
 
-class Filter(NamedTuple):
-    """`column operator value`; the operator is the class name of Spark's filter.
-
-    A text as the value of a timestamp is resolved when the query begins, as in `Job`.
-    """
-
-    column: str
-    operator: str
-    value: Any
-
-
 class Job(NamedTuple):
     """A batch query beside the stream, or a read without Spark that goes on where the last ended.
 
-    A timestamp "~7-1" is that of one of the input's records when the query begins, by the number 7,
-    and 1 ms less.
+    A timestamp "~7-1", also in a filter, is that of one of the input's records when the query
+    begins, by the number 7, and 1 ms less.
 
     Attributes:
         options: Of a read; a write has those of the scenario.

@@ -16,13 +16,13 @@ from tests.simulation.scenario import (
     COMMIT_LOG,
     INPUT,
     WRITTEN,
-    Filter,
     Job,
     Part,
     Scenario,
     Send,
     Topic,
 )
+from tests.truth.filters import Filter
 
 SMALL = Scenario(
     seed=1,

@@ -22,7 +22,6 @@ from tests.simulation.scenario import (
     GROUP,
     INPUT,
     Fault,
-    Filter,
     Job,
     Part,
     Send,
@@ -31,6 +30,7 @@ from tests.simulation.scenario import (
 )
 from tests.simulation.test_batch_jobs import LATE_MS, SMALL
 from tests.simulation.test_drawing_tables import UPSERT
+from tests.truth.filters import Filter
 
 
 def test_all_forms_are_drawn() -> None:

@@ -13,8 +13,9 @@ from tests.simulation.campaign import problems_of
 from tests.simulation.contents import EVENT_OPTIONS, GROWING_OPTIONS
 from tests.simulation.drawing import draw
 from tests.simulation.run import run
-from tests.simulation.scenario import INPUT, LETTERS, Filter, Job, Part, Send
+from tests.simulation.scenario import INPUT, LETTERS, Job, Part, Send
 from tests.simulation.test_batch_jobs import LATE_MS, SMALL
+from tests.truth.filters import Filter
 
 WITH_LETTERS = {"startingOffsets": "earliest", "deadLetterTopic": LETTERS}
 UPSERT = {"envelope": "upsert", "upsert.nullKeys": "keep"}

@@ -14,7 +14,6 @@ from tests.simulation.scenario import (
     INPUT,
     WRITTEN,
     Fault,
-    Filter,
     Job,
     JobKind,
     Part,
@@ -22,6 +21,7 @@ from tests.simulation.scenario import (
     Send,
     Topic,
 )
+from tests.truth.filters import Filter
 
 COUNT = 10
 IN = (INPUT, 0)

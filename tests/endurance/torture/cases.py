@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tests.endurance.torture import filters, positions, queries, topics
+from tests.endurance.torture import positions, queries, topics
 from tests.endurance.torture.positions import Position
 from tests.endurance.torture.queries import Query
 from tests.endurance.torture.topics import TopicPlan
+from tests.truth.filters import Filter
 
 
 class Case(NamedTuple):
@@ -20,7 +21,7 @@ class Case(NamedTuple):
 
 _NAMES = {
     name: each
-    for module in (filters, positions, queries, topics)
+    for module in (positions, queries, topics)
     for name, each in vars(module).items()
     if isinstance(each, type)
 }
@@ -55,7 +56,7 @@ def _renamed(position: Position, names: Mapping[str, str]) -> Position:
     )
 
 
-def _renamed_filter(each: filters.Filter, names: Mapping[str, str]) -> filters.Filter:
+def _renamed_filter(each: Filter, names: Mapping[str, str]) -> Filter:
     if each.column != "topic":
         return each
     if each.operator == "IN":

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final
 
-from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.rows import Row
+from tests.truth.filters import Filter
 
 
 def draw_filters(chance: random.Random, rows: Sequence[Row], known: Set[str]) -> tuple[Filter, ...]:

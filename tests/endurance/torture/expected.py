@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tests.endurance.torture.filters import holds
 from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, candidates, violation
 from tests.endurance.torture.queries import COLUMNS, DEAD_LETTERS, IDENTITY, Query, ranges_of
 from tests.endurance.torture.rows import CREATE_TIME, Row, Truth
@@ -62,7 +63,7 @@ def expected_rows(query: Query, truth: Truth) -> list[Row]:
                 if first <= row.offset < last
             ],
         )
-        if all(each.holds(row) for each in query.filters) and not is_dead(query, row)
+        if all(holds(each, row) for each in query.filters) and not is_dead(query, row)
     ]
 
 

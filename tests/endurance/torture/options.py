@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
-# Name -> the values that may be drawn.
-_CLIENT: Final[Mapping[str, Sequence[str]]] = {
-    "max.partition.fetch.bytes": ("1000", "50000", "1000000", "20000000"),
-    "receive.message.max.bytes": ("30000000", "100000000"),
-    "check.crcs": ("false", "true"),
-    "fetch.min.bytes": ("1", "100000"),
-    "fetch.max.wait.ms": ("10", "500"),
-    "connections.max.idle.ms": ("500", "-1"),
-    "metadata.max.age.ms": ("100", "60000"),
-    "retry.backoff.ms": ("20", "300"),
-}
-_SOURCE: Final[Mapping[str, Sequence[str]]] = {
-    "minPartitions": ("1", "4", "9", "17"),
-    "coalescePartitions": ("false", "true"),
-    "failOnDataLoss": ("false", "true"),
-}
+from tests.truth.drawing import Table, draw_options
+
+_DRAWN: Final = 0.2
+_CLIENT: Final[Table] = (
+    (_DRAWN, "max.partition.fetch.bytes", ("1000", "50000", "1000000", "20000000")),
+    (_DRAWN, "receive.message.max.bytes", ("30000000", "100000000")),
+    (_DRAWN, "check.crcs", ("false", "true")),
+    (_DRAWN, "fetch.min.bytes", ("1", "100000")),
+    (_DRAWN, "fetch.max.wait.ms", ("10", "500")),
+    (_DRAWN, "connections.max.idle.ms", ("500", "-1")),
+    (_DRAWN, "metadata.max.age.ms", ("100", "60000")),
+    (_DRAWN, "retry.backoff.ms", ("20", "300")),
+)
+_SOURCE: Final[Table] = (
+    (_DRAWN, "minPartitions", ("1", "4", "9", "17")),
+    (_DRAWN, "coalescePartitions", ("false", "true")),
+    (_DRAWN, "failOnDataLoss", ("false", "true")),
+)
 _SPLITTING: Final = "maxRecordsPerPartition"
 _MOST_TASKS: Final = 20
-_DRAWN: Final = 0.2
 
 
 def client_options(chance: random.Random) -> dict[str, str]:
     """Options of the client, without `kafka.`."""
-    return _some(_CLIENT, chance)
+    return draw_options(chance, _CLIENT)
 
 
 def source_options(chance: random.Random, total: int) -> dict[str, str]:
     """Options of a read of so many offsets."""
     options = {f"kafka.{name}": value for name, value in client_options(chance).items()}
-    options |= _some(_SOURCE, chance) | {"fetchOffset.numRetries": "3"}
+    options |= draw_options(chance, _SOURCE) | {"fetchOffset.numRetries": "3"}
     if chance.random() < _DRAWN:
         least = max(1, total // _MOST_TASKS)
         options[_SPLITTING] = f"{chance.randint(least, max(least, total))}"
@@ -59,12 +60,6 @@ def of_table(
         envelope["upsert.tombstones"] = chance.choice(("drop", "keep"))
     # No partition can be split.
     return {name: each for name, each in options.items() if name != _SPLITTING} | envelope
-
-
-def _some(table: Mapping[str, Sequence[str]], chance: random.Random) -> dict[str, str]:
-    return {
-        name: chance.choice(values) for name, values in table.items() if chance.random() < _DRAWN
-    }
 
 
 def stream_limits(chance: random.Random, total: int) -> dict[str, str]:

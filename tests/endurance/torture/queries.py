@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.endurance.torture.drawn_filters import draw_filters
-from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.options import (
     client_options,
     how_of,
@@ -34,6 +33,7 @@ from tests.endurance.torture.positions import (
     start_options,
 )
 from tests.endurance.torture.rows import Truth
+from tests.truth.filters import Filter
 
 COLUMNS: Final = (
     *("key", "value", "topic", "partition", "offset"),

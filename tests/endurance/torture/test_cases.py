@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.endurance.torture.cases import Case, case_of, on_topics
-from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.made_up import BEGUN_MS, TRUTH
 from tests.endurance.torture.queries import draw, ranges_of, read_options
 from tests.endurance.torture.topics import draw_plan
+from tests.truth.filters import Filter
 
 
 @given(st.integers(0, 2**32))

@@ -6,7 +6,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.endurance.torture.cases import Case
-from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.made_up import BEGUN_MS, TRUTH
 from tests.endurance.torture.positions import Form, Position
 from tests.endurance.torture.queries import COLUMNS, Query, draw
@@ -19,6 +18,7 @@ from tests.endurance.torture.topics import (
     Transaction,
     Write,
 )
+from tests.truth.filters import Filter
 
 BIG = Write(7, 1_000, Shape(keys="many"), Producing(codec="zstd"))
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.endurance.torture.expected import Answer
+from tests.endurance.torture.filters import sql_of
 from tests.endurance.torture.queries import Query, read_options
 from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
 from tests.endurance.torture.ways.spark_batch import schema_of
@@ -19,7 +20,7 @@ def _request(place: Place, query: Query) -> dict[str, Any]:
     return {
         "options": place.source | read_options(query),
         "schema": schema_of(query),
-        "filters": [each.sql for each in query.filters],
+        "filters": [sql_of(each) for each in query.filters],
         "columns": [*query.columns],
     }
 

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from tests.endurance.torture.expected import Answer
+from tests.endurance.torture.filters import sql_of
 from tests.endurance.torture.queries import Query, read_options
 from tests.endurance.torture.ways.place import Place
 from tests.endurance.torture.ways.tables import groups_of
@@ -40,7 +41,7 @@ def load(
         reader = reader.schema(schema_of(query))
     df = reader.load()
     for each in query.filters:
-        df = df.where(each.sql)
+        df = df.where(sql_of(each))
     return df.select(*query.columns)
 
 
