@@ -262,12 +262,6 @@ bench-text: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 bench-formats: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/formats.py
 
-# Real brokers and real Spark under random faults. `make chaos CHAOS_SEED=7` repeats those of a run.
-CHAOS_MINUTES ?= 30
-
-chaos: $(VENV)/.installed-bench
-	$(BIN)/python -m tests.endurance.chaos --minutes $(CHAOS_MINUTES) $(CHAOS_SEED:%=--seed %)
-
 # Random topics in random queries under faults, each row compared with what librdkafka reads. `make
 # torture SEED=7` draws those of a run again, and `CASE=file` runs one that a run has cut down.
 TORTURE_MINUTES ?= 120
@@ -275,6 +269,13 @@ TORTURE_MINUTES ?= 120
 torture: $(VENV)/.installed-bench .venv-sail/.installed
 	$(BIN)/python -m tests.endurance.torture --minutes $(TORTURE_MINUTES) \
 		$(SEED:%=--seed %) $(if $(CASE),--case $(CASE) --results build/torture-case)
+
+# Torture's copies alone, under faults that overlap. `make chaos CHAOS_SEED=7` repeats those of a run.
+CHAOS_MINUTES ?= 30
+
+chaos: $(VENV)/.installed-bench
+	$(BIN)/python -m tests.endurance.torture --way copies --minutes $(CHAOS_MINUTES) \
+		$(CHAOS_SEED:%=--seed %) --results build/chaos
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600

@@ -77,7 +77,7 @@ PROMISES: Final = (
     Promise(
         "streaming.md",
         "With an idempotent sink (files, Delta) every record arrives exactly once.",
-        ("tests/integration/test_stream_crashes.py", "tests/endurance/chaos"),
+        ("tests/integration/test_stream_crashes.py", "tests/endurance/torture/copies"),
     ),
     Promise(
         "streaming.md",

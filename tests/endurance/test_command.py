@@ -35,7 +35,7 @@ def test_problems_keep_the_files_and_fail(
     capsys: pytest.CaptureFixture[str],
     problems: list[str],
 ) -> None:
-    pytest.importorskip("matplotlib", reason="it is installed by `make chaos`")
+    pytest.importorskip("matplotlib", reason="it is installed by `make torture`")
     monkeypatch.setattr(sys, "argv", ["nothing", "--seed", "7", "--results", str(tmp_path)])
     earlier = tmp_path / "run" / "of an earlier run"
     earlier.mkdir(parents=True)

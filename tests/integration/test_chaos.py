@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.endurance.chaos.run import run
+from tests.endurance.torture.run import COPIES, run
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,8 @@ log = logging.getLogger(__name__)
 def test_fault_55_and_57_a_minute_of_chaos(tmp_path: Path) -> None:
     seed = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(10**6))
     log.warning("CHAOS_SEED=%d", seed)
-    result = run(tmp_path, seed, minutes=1, stall_seconds=float("inf"), show=log.warning)
+    result = run(tmp_path, seed, 1, log.warning, [COPIES], stall_seconds=float("inf"))
     assert result.problems == []
-    assert result.rounds
-    assert min(result.counts.values()) > 1_000
+    (copies,) = result.copies
+    assert copies.rounds
+    assert min(copies.counts.values()) > 1_000

@@ -21,7 +21,7 @@ from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.endurance.chaos.proxy import Proxy
+from tests.endurance.proxy import Proxy
 from tests.integration.clients import connect, soon
 from tests.integration.topics import numbered, write_batches
 

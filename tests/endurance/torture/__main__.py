@@ -14,12 +14,12 @@ from tests.endurance.torture import __doc__ as description
 from tests.endurance.torture.cases import Case, case_of
 from tests.endurance.torture.queries import WAYS
 from tests.endurance.torture.report import report_of, report_of_case
-from tests.endurance.torture.run import run, run_case
+from tests.endurance.torture.run import COPIES, run, run_case
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_seed(parser)
-    parser.add_argument("--way", choices=list(WAYS), action="append", help="only this way")
+    parser.add_argument("--way", choices=[*WAYS, COPIES], action="append", help="only this way")
     # Read at once, as the folder of an earlier run is removed.
     parser.add_argument("--case", type=_case, help="only the case that a run wrote into this file")
 
@@ -32,8 +32,10 @@ def _run(given: argparse.Namespace, folder: Path, console: Console) -> Report:
     show = partial(console.print, markup=False)
     if given.case:
         return report_of_case(differs=run_case(folder, given.case, show))
-    show(f"Seed {given.seed}; the same topics and queries again: make torture SEED={given.seed}")
-    return report_of(run(folder, given.seed, given.minutes, show, given.way or tuple(WAYS)))
+    ways = given.way or (*WAYS, COPIES)
+    again = "make chaos CHAOS_SEED" if ways == [COPIES] else "make torture SEED"
+    show(f"Seed {given.seed}; the same topics, queries and faults again: {again}={given.seed}")
+    return report_of(run(folder, given.seed, given.minutes, show, ways))
 
 
 if __name__ == "__main__":

@@ -5,18 +5,21 @@ from __future__ import annotations
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from rich.table import Table
 
 from tests.endurance.command import Report
+from tests.endurance.torture.copies import report as copies_report
 from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
 
 
 def report_of(result: RunResult) -> Report:
-    """Tables by way and by fault, the figures, and how long each query took."""
+    """Tables by way, by fault and by copy, the figures, and a plot of all of it."""
+    of_queries = [_by_way(result), _by_fault(result)] if result.results else []
     return Report(
-        [_by_way(result), _by_fault(result), _sentence(result)],
+        [*of_queries, *copies_report.tables(result.copies), _sentence(result)],
         _all_figures(result),
         lambda plt: _plot(plt, result),
         result.problems,
@@ -31,10 +34,12 @@ def report_of_case(*, differs: bool) -> Report:
 
 def _sentence(result: RunResult) -> str:
     return (
+        f"seed {result.seed}: "
         f"{len(result.results):,} queries in {result.seconds / 60:.1f} minutes, "
         f"{result.queries_per_minute:.1f} a minute; {result.rounds} rounds, {result.topics} topics "
         f"with {result.records:,} records; {len(result.faults)} faults, "
-        f"{result.restarts} restarts of streams after one; {len(result.problems)} problems"
+        f"{result.restarts} restarts of streams after one; "
+        f"{len(result.copies)} sessions of copies; {len(result.problems)} problems"
     )
 
 
@@ -97,6 +102,7 @@ def _all_figures(result: RunResult) -> dict[str, object]:
         },
         "by_fault": {fault: _figures(of) for fault, of in _grouped(pairs)},
         "faults": dict(Counter(each.name for each in result.faults)),
+        "copies": [copies_report.figures(each) for each in result.copies],
         "ran_again": [
             {"round": each.round, "way": each.way, "error": each.text.splitlines()[0][:300]}
             for each in result.results
@@ -106,8 +112,22 @@ def _all_figures(result: RunResult) -> dict[str, object]:
 
 
 def _plot(plt: Any, result: RunResult) -> Any:
-    """How long each query took, with the faults in grey."""
-    figure, axes = plt.subplots(figsize=(12, 4), layout="constrained")
+    """How long each query took, and how far copies were behind, with the faults in grey."""
+    parts = [
+        *([partial(_plot_queries, result=result)] if result.results else []),
+        *([partial(copies_report.plot, sessions=result.copies)] if result.copies else []),
+    ]
+    height = 4 * max(1, len(parts))
+    figure, axes = plt.subplots(
+        max(1, len(parts)), figsize=(12, height), layout="constrained", squeeze=False
+    )
+    for part, of_part in zip(parts, axes[:, 0], strict=False):
+        part(of_part)
+    figure.suptitle(_sentence(result))
+    return figure
+
+
+def _plot_queries(axes: Any, result: RunResult) -> None:
     for each in result.faults:
         axes.axvspan(each.began / 60, each.ended / 60, color="0.88", linewidth=0)
     for way, results in _grouped((each.way, each) for each in result.results):
@@ -118,6 +138,4 @@ def _plot(plt: Any, result: RunResult) -> Any:
         minutes = [each.began / 60 for each in wrong]
         axes.plot(minutes, [each.seconds for each in wrong], "rx", label="problems")
     axes.set(xlabel="minutes", ylabel="seconds of a query", yscale="log")
-    axes.set_title(f"seed {result.seed}: {len(result.results)} queries")
     axes.legend(ncols=2, fontsize="small")
-    return figure

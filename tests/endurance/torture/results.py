@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from tests.endurance.torture.faults import FaultEvent
+from tests.endurance.torture.copies.run import CopiesResult
+from tests.endurance.torture.fault_rounds import FaultEvent
 
 
 class Status(Enum):
@@ -50,6 +51,7 @@ class RunResult(NamedTuple):
     """A run; it is good if there are no problems.
 
     Attributes:
+        copies: The sessions of copies.
         seconds: How long rounds lasted.
         faults: Those that came, with their times in seconds of the run.
         restarts: Streams that were started again after a fault.
@@ -64,6 +66,7 @@ class RunResult(NamedTuple):
     restarts: int
     results: Sequence[Result]
     faults: Sequence[FaultEvent]
+    copies: Sequence[CopiesResult]
     problems: Sequence[str]
 
     @property

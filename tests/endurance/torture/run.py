@@ -13,8 +13,9 @@ from kafka_protocol.arrow_io.topic import create_topic
 from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.addressed import lengths
 from tests.endurance.torture.cases import Case
+from tests.endurance.torture.copies.run import CopiesResult, copy_under_faults
 from tests.endurance.torture.cut_down import CutDown
-from tests.endurance.torture.faults import FaultEvent, FaultLog
+from tests.endurance.torture.fault_rounds import FaultEvent, FaultLog, faults_come_and_go
 from tests.endurance.torture.judge import Ran, check_written, run_query
 from tests.endurance.torture.queries import THREADS, WAYS, Query, draw, read_options, writes
 from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
@@ -38,6 +39,12 @@ _LANES = 3
 # Every third round has no faults, and these rounds have one session.
 _CALM = 3
 _ROUNDS_OF_SESSION = 6
+# Copies take turns with these sessions.
+_ROUNDS_OF_COPIES = 10
+COPIES = "copies"
+"""The way that runs alone, in a session of its own."""
+STALL_SECONDS = 30
+"""A copy must have got something by then, after all faults of a round are repaired."""
 _MOST_RUNS = 3
 _COMMIT_LOG = "pykafka-commit-log"
 
@@ -61,9 +68,11 @@ class Run:
         self._ways = ways
         self._queries = queries
         self._show = show
+        self.copies: list[CopiesResult] = []
         self._truth: Truth = {}
         self._faulty = False
-        self._begun = time.monotonic()
+        self._is_proxied = False
+        self._begun = scene.begun
         self._begun_ms = int(time.time() * 1_000)
 
     @property
@@ -81,11 +90,13 @@ class Run:
 
     @contextmanager
     def place(self, sail: Sail) -> Iterator[Place]:
-        """A session for the next rounds."""
-        unix_sockets = self._chance("session", self.rounds).random() < 0.5
+        """A session for the next rounds: by Unix sockets or not, through the proxies or not."""
+        chance = self._chance("session", self.rounds)
+        unix_sockets, self._is_proxied = (chance.random() < 0.5 for _ in range(2))
+        servers = self._scene.proxied if self._is_proxied else self._scene.servers
         folder = self._folder / "queries"
         with session(unix_sockets) as spark:
-            place = Place(spark, self._scene.servers, folder, sail, lambda: self._faulty)
+            place = Place(spark, servers, folder, sail, lambda: self._faulty)
             yield place
         self.restarts += place.restarts
 
@@ -116,6 +127,21 @@ class Run:
             self.play(place)
             if deadline.has_passed:
                 return
+
+    def copy(self, deadline: Deadline, stall_seconds: float) -> None:
+        """Plays a session of copies, which has no end of its own if there is nothing else."""
+        number = len(self.copies)
+        result = copy_under_faults(
+            self._scene,
+            self._folder / f"{COPIES}-{number}",
+            self._chance(COPIES, number),
+            _ROUNDS_OF_COPIES if self._ways else None,
+            deadline,
+            stall_seconds,
+            self._show,
+        )
+        self.copies.append(result)
+        self.problems += result.problems
 
     def _chance(self, *what: object) -> random.Random:
         return random.Random("/".join(map(str, (self._seed, *what))))
@@ -172,7 +198,10 @@ class Run:
     def _faults(self, number: int, calm: bool) -> AbstractContextManager[FaultLog | None]:
         if calm:
             return nullcontext()
-        return self._scene.faults(self._chance("faults", number), workers)
+        settle = self._scene.admin.wait_for_replicas
+        stage = self._scene.stage(workers, settle, is_proxied=self._is_proxied)
+        chance = self._chance("faults", number)
+        return faults_come_and_go(stage, chance, self._scene.fault_log)
 
     def _judge(
         self,
@@ -259,23 +288,29 @@ def run(
     seed: int,
     minutes: float,
     show: Show = print,
-    ways: Sequence[str] = tuple(WAYS),
+    ways: Sequence[str] = (*WAYS, COPIES),
     queries: int = _QUERIES,
+    stall_seconds: float = STALL_SECONDS,
 ) -> RunResult:
-    """Rounds for so many minutes.
+    """Sessions of queries, and of copies, for so many minutes.
 
     Args:
         folder: For the brokers' data and the files of queries.
         seed: Fixes all that is drawn.
         show: Gets a line about each round, and each problem.
-        ways: Those of WAYS that are drawn.
+        ways: Those of WAYS that are drawn, and COPIES.
         queries: Of each round; eight threads count as one.
+        stall_seconds: For how long no copy may stand still after its faults.
     """
-    with _prepared(folder, seed, ways, queries, show) as (played, sail):
+    of_queries = tuple(way for way in ways if way != COPIES)
+    with _prepared(folder, seed, of_queries, queries, show) as (played, sail):
         deadline = Deadline(minutes * 60)
         while not deadline.has_passed:
-            with played.place(sail) as place:
-                played.play_some(place, deadline)
+            if of_queries:
+                with played.place(sail) as place:
+                    played.play_some(place, deadline)
+            if COPIES in ways and not deadline.has_passed:
+                played.copy(deadline, stall_seconds)
         return RunResult(
             seed,
             played.seconds,
@@ -285,6 +320,7 @@ def run(
             played.restarts,
             played.results,
             played.faults,
+            played.copies,
             played.problems,
         )
 
@@ -317,7 +353,8 @@ def _prepared(
 
 
 def _possible(ways: Sequence[str], show: Show) -> Sequence[str]:
-    if Sail.is_installed():
+    others = [way for way in ways if not way.startswith("sail")]
+    if Sail.is_installed() or others == [*ways]:
         return ways
     show("there is no .venv-sail: nothing runs on Sail")
-    return [way for way in ways if not way.startswith("sail")]
+    return others

@@ -1,17 +1,22 @@
-"""The brokers of a run, with all that a run does to them."""
+"""The brokers of a run behind proxies, with all that a run does to them."""
 
 from __future__ import annotations
 
-import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.processes.ports import HOST
 from tests.admin import REPLICAS, Admin
-from tests.endurance.torture.faults import FaultLog, Faults
+from tests.endurance.proxy import Proxy
+from tests.endurance.torture.fault_rounds import FaultLog
+from tests.endurance.torture.faults import Stage
 from tests.endurance.torture.ledger import Ledger
 from tests.endurance.torture.rows import TopicTruth, Truth
 from tests.endurance.torture.topics import Step, TopicPlan
@@ -19,7 +24,10 @@ from tests.endurance.torture.truth import read_truth
 from tests.endurance.torture.writing import MESSAGE_MAX_BYTES, Writer
 
 _WRITERS = 3
+# A proxy listens at the broker's port of another loopback address, which brokers advertise.
+_PROXY_HOST = "127.0.0.1{node_id}"
 _CONFIG = {
+    "advertised.listeners": f"PLAINTEXT://{_PROXY_HOST}:{{port}}",
     "message.max.bytes": str(MESSAGE_MAX_BYTES),
     "replica.fetch.max.bytes": str(MESSAGE_MAX_BYTES),
     # Compaction, and retention by size, come soon; also in a broker that has just started.
@@ -35,16 +43,30 @@ _CONFIG = {
 
 @dataclass(frozen=True)
 class Scene:
-    """Three brokers. Except for `faults`, the methods may be called from several threads."""
+    """Three brokers. Except for `stage`, the methods may be called from several threads.
+
+    Attributes:
+        proxies: By node id.
+        client: Of this project, connected past the proxies.
+        begun: When the run began, in seconds of `time.monotonic()`.
+    """
 
     kafka: KafkaCluster
     admin: Admin
+    proxies: dict[int, Proxy]
+    client: Cluster
     fault_log: FaultLog
+    begun: float
 
     @property
     def servers(self) -> str:
-        """The addresses of the brokers."""
-        return self.kafka.bootstrap_servers
+        """The addresses of the brokers, past the proxies."""
+        return _direct(self.kafka)
+
+    @property
+    def proxied(self) -> str:
+        """The addresses of the proxies."""
+        return ",".join(f"{_host(each.node_id)}:{each.port}" for each in self.kafka.brokers)
 
     def write(self, plan: TopicPlan) -> TopicTruth:
         """Makes the topic, carries out the plan, waits until all is settled, and reads the truth.
@@ -52,7 +74,7 @@ class Scene:
         Raises:
             TruthError: The brokers do not have what they acknowledged.
         """
-        writer = Writer(self.kafka, self.admin, plan)
+        writer = Writer(self.kafka, self.servers, self.admin, plan)
         writer.write()
         return self._truth(plan, writer)
 
@@ -64,7 +86,8 @@ class Scene:
     def change(self, truth: TopicTruth, step: Step) -> TopicTruth:
         """Carries out a further step, and reads the truth again; the plan has the step then."""
         plan = truth.plan._replace(steps=(*truth.plan.steps, step))
-        writer = Writer(self.kafka, self.admin, plan, len(truth.partitions), Ledger(truth))
+        ledger, partitions = Ledger(truth), len(truth.partitions)
+        writer = Writer(self.kafka, self.servers, self.admin, plan, partitions, ledger)
         writer.carry_out(step)
         return self._truth(plan, writer)
 
@@ -72,17 +95,22 @@ class Scene:
         """Deletes a topic that is not needed any more."""
         self.admin.delete(topic)
 
-    def faults(
-        self, chance: random.Random, workers: Callable[[], list[int]]
-    ) -> AbstractContextManager[FaultLog]:
-        """Faults come and go, one at a time, as long as the block lasts; then all is repaired.
+    def stage(
+        self,
+        workers: Callable[[], list[int]],
+        settle: Callable[[], None] = lambda: None,
+        *,
+        is_proxied: bool = True,
+    ) -> Stage:
+        """What faults act upon.
 
         Args:
-            chance: Used in a thread of its own until the block has ended.
             workers: The process ids of Spark's Python workers at the moment.
+            settle: Returns when the next broker may be away.
+            is_proxied: Whether queries are connected through the proxies.
         """
-        wait = self.admin.wait_for_replicas
-        return Faults(self.kafka, chance, workers, wait, self.fault_log).running()
+        proxies = self.proxies if is_proxied else {}
+        return Stage(self.kafka, self.client, proxies, workers, settle)
 
     def _truth(self, plan: TopicPlan, writer: Writer) -> TopicTruth:
         return read_truth(self.servers, self.admin, plan, writer.partitions, writer.ledger)
@@ -91,6 +119,23 @@ class Scene:
 @contextmanager
 def running(folder: Path) -> Iterator[Scene]:
     """Three brokers as long as the block lasts; `faults.log` in the folder outlasts them."""
-    with KafkaCluster(nodes=REPLICAS, config=_CONFIG, heap="512m") as kafka:
+    with ExitStack() as stack:
+        kafka = stack.enter_context(KafkaCluster(nodes=REPLICAS, config=_CONFIG, heap="512m"))
+        proxies = {
+            each.node_id: stack.enter_context(
+                Proxy(_host(each.node_id), each.port, (each.host, each.port))
+            )
+            for each in kafka.brokers
+        }
+        config = ClientConfig.from_options({"bootstrap.servers": _direct(kafka)})
+        client = stack.enter_context(closing(Cluster(config)))
         log = FaultLog(folder / "faults.log")
-        yield Scene(kafka, Admin(kafka.bootstrap_servers), log)
+        yield Scene(kafka, Admin(_direct(kafka)), proxies, client, log, time.monotonic())
+
+
+def _host(node_id: int) -> str:
+    return _PROXY_HOST.format(node_id=node_id)
+
+
+def _direct(kafka: KafkaCluster) -> str:
+    return ",".join(f"{HOST}:{each.internal_port}" for each in kafka.brokers)

@@ -49,12 +49,14 @@ class Writer:
     def __init__(
         self,
         kafka: KafkaCluster,
+        servers: str,
         admin: Admin,
         plan: TopicPlan,
         partitions: int = 0,
         ledger: Ledger | None = None,
     ) -> None:
         self._kafka = kafka
+        self._servers = servers
         self._admin = admin
         self._plan = plan
         self.partitions = partitions
@@ -112,7 +114,7 @@ class Writer:
         # Without sequence numbers a batch that is sent again would come after a later one.
         in_flight = 5 if producing.idempotent else 1
         return {
-            "bootstrap.servers": self._kafka.bootstrap_servers,
+            "bootstrap.servers": self._servers,
             "acks": "all",
             "enable.idempotence": producing.idempotent,
             "max.in.flight.requests.per.connection": in_flight,

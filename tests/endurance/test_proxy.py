@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from kafka_spark_source.testing.processes.ports import HOST
-from tests.endurance.chaos.proxy import Proxy
+from tests.endurance.proxy import Proxy
 
 SECONDS = 30
 

@@ -1,18 +1,16 @@
-"""How long a copy got nothing; `tests.integration.test_chaos` plays whole rounds."""
-
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.endurance.chaos.checks import COPIES
-from tests.endurance.chaos.run import standstill
-from tests.endurance.chaos.sinks import Sample
+from tests.truth.progress import Sample, standstill
 
 
 def samples(source: list[int], slowest: list[int]) -> list[Sample]:
-    """One a second; the other copies have all."""
+    """One a second; the other copy has all."""
     return [
-        Sample(second, of_source, dict.fromkeys(COPIES, of_source) | {"again": of_copy})
+        Sample(second, of_source, {"slow": of_copy, "fast": of_source})
         for second, (of_source, of_copy) in enumerate(zip(source, slowest, strict=True))
     ]
 
@@ -38,3 +36,11 @@ def test_a_copy_that_has_all_does_not_stand_still() -> None:
 
 def test_no_samples() -> None:
     assert standstill([], 0) == 0
+
+
+@given(st.integers(1, 20), st.integers(1, 20))
+def test_a_pause_is_as_long_as_it_was(before: int, pause: int) -> None:
+    copy = [*range(before), *[before - 1] * pause, *range(before, before + 3)]
+    source = [1_000] * len(copy)
+    assert standstill(samples(source, copy), 0) == pause + 1
+    assert standstill(samples(source, copy), before + pause) == 1

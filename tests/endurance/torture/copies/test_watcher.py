@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.endurance.chaos.sinks import _FileSink
+from tests.endurance.torture.copies.watcher import _FileSink
 
 
 def log(folder: Path, name: str, *batches: str) -> None:

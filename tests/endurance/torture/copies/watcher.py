@@ -8,25 +8,18 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from typing_extensions import Self
+
+from tests.truth.progress import Sample
 
 Item = tuple[int, str]
 """The offset and the value of a record."""
 
 _POLL_SECONDS = 0.2
 _SOON_SECONDS = 30
-
-
-class Sample(NamedTuple):
-    """How many different records each copy had, and the source, at a time."""
-
-    seconds: float
-    source: int
-    copies: Mapping[str, int]
 
 
 class Watcher:
@@ -39,9 +32,12 @@ class Watcher:
         source: The topic that is copied.
         topics: The copies in topics, by their name.
         files: The folder of the file sink, whose name as a copy is `files`.
+        begun: When the run began, in seconds of `time.monotonic()`.
     """
 
-    def __init__(self, servers: str, source: str, topics: Mapping[str, str], files: Path) -> None:
+    def __init__(
+        self, servers: str, source: str, topics: Mapping[str, str], files: Path, begun: float
+    ) -> None:
         self.records: dict[str, dict[int, list[Item]]] = {
             name: defaultdict(list) for name in ("source", *topics, "files")
         }
@@ -63,7 +59,7 @@ class Watcher:
             }
         )
         self._assigned: set[tuple[str, int]] = set()
-        self._begin = time.monotonic()
+        self._begun = begun
         self._leave = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watcher")
 
@@ -78,8 +74,8 @@ class Watcher:
 
     @property
     def seconds(self) -> float:
-        """The time since the start, as in the samples."""
-        return time.monotonic() - self._begin
+        """The time of the run, as in the samples."""
+        return time.monotonic() - self._begun
 
     def count(self, name: str) -> int:
         """The number of different records."""
@@ -100,12 +96,8 @@ class Watcher:
             for message in self._consumer.consume(10_000, _POLL_SECONDS):
                 topic, partition, offset = message.topic(), message.partition(), message.offset()
                 # Errors are of brokers that are down; librdkafka goes on.
-                if (
-                    message.error() is None
-                    and topic
-                    and partition is not None
-                    and offset is not None
-                ):
+                if message.error() is None:
+                    assert topic is not None and partition is not None and offset is not None
                     value = (message.value() or b"").decode()
                     self._add(self._names[topic], partition, (offset, value))
             for partition, item in self._files.new():

@@ -1,18 +1,17 @@
-"""One run: rounds of faults, a check after each, and the whole check at the end."""
+"""One session of copies: rounds of faults, a check after each, and the whole check at the end."""
 
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from kafka_spark_source.testing.processes.waiting import Deadline
-from tests.endurance.chaos.checks import (
+from tests.endurance.torture.copies.checks import (
     COPIES,
     AllDifferences,
     aborted_but_seen,
@@ -23,11 +22,13 @@ from tests.endurance.chaos.checks import (
     settled,
     written_back,
 )
-from tests.endurance.chaos.scene import Scene, running
-from tests.endurance.chaos.schedule import Round, rounds
-from tests.endurance.chaos.sinks import Sample
-from tests.jobs.chaos_copies import TRANSACTION_TIMEOUT_MS
-from tests.truth.delivery import counts as counts_of
+from tests.endurance.torture.copies.scene import Copies, copying
+from tests.endurance.torture.fault_rounds import OVERLAPPING, Round, play, rounds
+from tests.endurance.torture.faults import Stage, possible
+from tests.endurance.torture.scene import Scene
+from tests.jobs.copies import TRANSACTION_TIMEOUT_MS
+from tests.truth.delivery import counts
+from tests.truth.progress import Sample, standstill
 from tests.witness import values_of
 
 # After this long a copy does not just stall, and the run ends.
@@ -62,10 +63,14 @@ class RoundResult(NamedTuple):
         return self.caught_up - self.repaired
 
 
-class Result(NamedTuple):
-    """A run; it is good if there are no problems."""
+class CopiesResult(NamedTuple):
+    """A session; it is good if there are no problems.
 
-    seed: int
+    Attributes:
+        findings: The differences of each copy at the end, by kind.
+        counts: The records of the source and of each copy.
+    """
+
     rounds: Sequence[RoundResult]
     findings: dict[str, Counter[str]]
     counts: dict[str, int]
@@ -73,37 +78,41 @@ class Result(NamedTuple):
     problems: Sequence[str]
 
 
-def run(
+def copy_under_faults(
+    scene: Scene,
     folder: Path,
-    seed: int,
-    minutes: float,
+    chance: random.Random,
+    most_rounds: int | None,
+    deadline: Deadline,
     stall_seconds: float,
-    show: Callable[[str], None] = print,
-) -> Result:
-    """Faults for so many minutes.
+    show: Callable[[str], None],
+) -> CopiesResult:
+    """Rounds of faults until the deadline.
 
     Args:
+        scene: The brokers.
         folder: For the files of the job.
-        seed: Fixes the faults.
-        minutes: How long new rounds begin.
+        chance: Draws the faults.
+        most_rounds: How many rounds there are at most; None for no limit.
+        deadline: When no new round begins.
         stall_seconds: A copy that gets nothing for longer after a round is a problem. The time
             of the first start is added where the driver had to start again.
         show: Gets a line about each step.
     """
     results: list[RoundResult] = []
     problems: list[str] = []
-    with running(folder) as scene:
-        watcher = scene.watcher
-        with scene.writing(random.Random(seed)):
+    with copying(scene, folder) as copies:
+        watcher = copies.watcher
+        stage = replace(scene.stage(copies.job.workers), copies=copies)
+        with copies.writing(random.Random(chance.random())):
             start_seconds = -watcher.seconds
-            _catch_up(scene)
+            _catch_up(copies)
             start_seconds += watcher.seconds
             show(f"all copies run after {start_seconds:.0f} s; the faults begin")
-            deadline = Deadline(minutes * 60)
-            for each in rounds(seed):
-                if deadline.has_passed:
-                    break
-                results.append(_play(scene, each))
+            drawn = rounds(chance, possible(stage), OVERLAPPING)
+            for each in _until(deadline, islice(drawn, most_rounds)):
+                stage.hold(each.calm_seconds)
+                results.append(_play(scene, stage, copies, each))
                 allowed = stall_seconds + (start_seconds if each.starts_anew else 0)
                 new = _judge(results[-1], allowed)
                 records = settled(watcher.records)
@@ -111,71 +120,60 @@ def run(
                 new += [f"{_where(each)}: {problem}" for problem in delivered]
                 problems += new
                 show(_line(results[-1], new))
-                time.sleep(each.calm_seconds)
         show("the writers have ended; the copies are completed")
-        at_end = _complete(scene)
+        at_end = _complete(copies)
         problems += [
             *complaints(at_end),
             *missing(at_end),
             *aborted_but_seen(watcher.records),
-            *lost_by_brokers(watcher.records, scene.journal.records),
+            *lost_by_brokers(watcher.records, copies.journal.records),
             *written_back(watcher.records),
         ]
-        counts = {name: watcher.count(name) for name in watcher.records}
-    findings = {name: counts_of(found) for name, found in at_end.items()}
-    return Result(seed, results, findings, counts, watcher.samples, problems)
+        all_counts = {name: watcher.count(name) for name in watcher.records}
+    findings = {name: counts(found) for name, found in at_end.items()}
+    return CopiesResult(results, findings, all_counts, watcher.samples, problems)
 
 
-def _play(scene: Scene, each: Round) -> RoundResult:
-    chance = random.Random(each.seed)
-    known = len(scene.job.failures())
-    begin = scene.watcher.seconds
-    with ExitStack() as stack:
-        for fault in each.faults:
-            stack.enter_context(fault.cause(scene, chance))
-        time.sleep(each.hold_seconds)
-    repaired = _catch_up(scene)
+def _until(deadline: Deadline, drawn: Iterator[Round]) -> Iterator[Round]:
+    for each in drawn:
+        if deadline.has_passed:
+            return
+        yield each
+
+
+def _play(scene: Scene, stage: Stage, copies: Copies, each: Round) -> RoundResult:
+    known = len(copies.job.failures())
+    begin = copies.watcher.seconds
+    play(stage, each, scene.fault_log)
+    repaired = _catch_up(copies)
+    samples = copies.watcher.samples
     return RoundResult(
         each,
         begin,
         repaired,
-        scene.watcher.seconds,
-        standstill(scene.watcher.samples, begin),
-        standstill(scene.watcher.samples, repaired),
-        scene.job.failures()[known:],
+        copies.watcher.seconds,
+        standstill(samples, begin),
+        standstill(samples, repaired),
+        copies.job.failures()[known:],
     )
 
 
-def _catch_up(scene: Scene) -> float:
+def _catch_up(copies: Copies) -> float:
     """Waits until the copies have all, and returns since when the source got records again."""
-    wanted = scene.watcher.count("source") + _MORE_RECORDS
-    goes_on = Deadline(_HANGS_SECONDS).wait_for(lambda: scene.watcher.count("source") >= wanted)
+    count = copies.watcher.count
+    wanted = count("source") + _MORE_RECORDS
+    goes_on = Deadline(_HANGS_SECONDS).wait_for(lambda: count("source") >= wanted)
     assert goes_on, "nothing comes to the source any more"
-    since = scene.watcher.seconds
+    since = copies.watcher.seconds
 
     def have_caught_up() -> bool:
-        scene.job.driver.expect_running()
-        return all(scene.watcher.count(name) >= wanted for name in COPIES)
+        copies.job.driver.expect_running()
+        return all(count(name) >= wanted for name in COPIES)
 
     done = Deadline(_HANGS_SECONDS).wait_for(have_caught_up)
-    counts = {name: scene.watcher.count(name) for name in COPIES}
-    assert done, f"the copies have {counts} of {wanted}; {scene.job.driver.printed()}"
+    counts = {name: count(name) for name in COPIES}
+    assert done, f"the copies have {counts} of {wanted}; {copies.job.driver.printed()}"
     return since
-
-
-def standstill(all_samples: Sequence[Sample], begin: float) -> float:
-    """The longest time from `begin` on in which a copy got nothing, while the source had more."""
-    samples = [sample for sample in all_samples if sample.seconds >= begin]
-    longest = 0.0
-    for name in COPIES:
-        since = samples[0].seconds if samples else 0.0
-        for before, after in pairwise(samples):
-            if before.copies[name] >= before.source:
-                since = before.seconds
-            longest = max(longest, after.seconds - since)
-            if after.copies[name] > before.copies[name]:
-                since = after.seconds
-    return longest
 
 
 def _judge(result: RoundResult, allowed_seconds: float) -> list[str]:
@@ -191,20 +189,20 @@ def _judge(result: RoundResult, allowed_seconds: float) -> list[str]:
 
 
 def _where(each: Round) -> str:
-    return f"round {each.number} ({each.name})"
+    return f"round {each.number} of copies ({each.name})"
 
 
-def _complete(scene: Scene) -> AllDifferences:
+def _complete(copies: Copies) -> AllDifferences:
     """The differences when all copies have all, or at the deadline."""
 
     def is_complete() -> bool:
-        scene.job.driver.expect_running()
-        counts = {scene.watcher.count(name) for name in ("source", *COPIES)}
-        return counts == {wanted} and not missing(differences(records))
+        copies.job.driver.expect_running()
+        found = {copies.watcher.count(name) for name in ("source", *COPIES)}
+        return found == {wanted} and not missing(differences(records))
 
-    records = scene.watcher.records
+    records = copies.watcher.records
     partitions = range(len(records["source"]))
-    values = [values_of(scene.direct_servers, scene.source, each) for each in partitions]
+    values = [values_of(copies.servers, copies.source, each) for each in partitions]
     wanted = len({value for of_partition in values for value in of_partition})
     Deadline(_HANGS_SECONDS).wait_for(is_complete)
     return differences(records)

@@ -1,6 +1,6 @@
 """Copies a topic three times, each with a query of its own, until it is killed.
 
-    python -m tests.jobs.chaos_copies pykafka folder \
+    python -m tests.jobs.copies pykafka folder \
         '{"state": "folder", "servers": "...", "source": "...", "again": "...", "once": "..."}'
 
 The copies are at least once to the topic `again`, exactly once to the topic `once`, and JSON files
@@ -24,7 +24,7 @@ from tests.spark_session import SPARK_ERRORS, run_session
 from tests.stream_folder import RESTARTED, StreamFolder
 
 FAILED = "failed: "
-CLIENT_ID = "chaos"
+CLIENT_ID = "copies"
 TRANSACTION_TIMEOUT_MS = 60_000
 # Each process of a query finds its half-open connections after so long, one after the other.
 REQUEST_TIMEOUT_MS = 3_000
@@ -43,7 +43,7 @@ def main(connector: str, _folder: str, options: str) -> None:
         "spark_deploy_maxExecutorRetries": "-1",
         "spark_sql_streaming_minBatchesToRetain": "20",
     }
-    for spark in run_session("chaos", **config):
+    for spark in run_session("copies", **config):
         keep_running(copies(spark, connector, **json.loads(options)))
 
 
