@@ -22,10 +22,11 @@ import pyarrow.json as pj
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
+from kafka_formats.json.depth import MAX_DEPTH, check_depth
 from kafka_formats.payload.columns import decode_present
 from kafka_formats.payload.format import Values
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes, scalar_of
-from kafka_protocol.columnar.arrays.slices import combined
+from kafka_protocol.columnar.arrays.slices import combined, lengths
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
@@ -124,6 +125,7 @@ class JsonPayloadDecoder:
     def _at_once(self, payloads: pa.BinaryArray) -> pa.Array | None:
         """The values, if Arrow reads all of them."""
         try:
+            _check_depths(payloads)
             texts = payloads.cast(pa.string())
             if pc.any(pc.match_substring_regex(texts, _READ_IN_TWO_WAYS)).as_py():
                 return None
@@ -131,7 +133,7 @@ class JsonPayloadDecoder:
             return (
                 None if self.is_exact and _may_be_rounded(values) else _finished(values, self.type)
             )
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except (PayloadError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
 
     def _one_by_one(self, payloads: pa.BinaryArray) -> list[Values]:
@@ -144,6 +146,16 @@ class JsonPayloadDecoder:
                 values.append(None)
                 is_broken[row] = True
         return [Values(pa.array(values, self.type), is_broken)] if values else []
+
+
+def _check_depths(payloads: pa.BinaryArray) -> None:
+    """Check that no document is nested too deeply.
+
+    Raises:
+        PayloadError: One is.
+    """
+    for row in np.flatnonzero(lengths(payloads) > 2 * MAX_DEPTH).tolist():
+        check_depth(payloads[row].as_py())
 
 
 def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
-from kafka_formats.json.deep_documents import first_document
+from kafka_formats.json.depth import check_depth, room_for_documents
 from kafka_formats.json.java_text import LongInteger, NumberText, json_text, utf8
 from kafka_formats.json.timestamps import to_date, to_timestamp, to_timestamp_ntz
 
@@ -47,8 +47,9 @@ def parse(payload: bytes) -> Any:
     """The first document of a payload; None if there is nothing but blanks.
 
     Raises:
-        PayloadError: It is not JSON, or only `null`.
+        PayloadError: It is not JSON, nested too deeply, or only `null`.
     """
+    check_depth(payload)
     try:
         text = payload.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -57,26 +58,36 @@ def parse(payload: bytes) -> Any:
     if start == len(text):
         return None
     try:
-        document, _ = _DECODER.raw_decode(text, start)
+        document = _document(text, start)
     except json.JSONDecodeError as error:
-        raise _not_json(error) from error
-    except (RecursionError, ValueError):
-        # It is nested deeply, or has a very long number.
-        document = _any_document(text, start)
+        reason = f"it is not JSON: {error.msg} at character {error.pos}"
+        raise PayloadError("", reason) from error
     if document is None:
         raise PayloadError("", "it is null; a tombstone has no payload at all")
     return document
 
 
-def _any_document(text: str, start: int) -> Any:
+def _document(text: str, start: int) -> Any:
     try:
-        return first_document(text, start)
-    except json.JSONDecodeError as error:
-        raise _not_json(error) from error
+        return _DECODER.raw_decode(text, start)[0]
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError):
+        # The caller is deep, or a number is longer than Python's limit.
+        with room_for_documents():
+            return _DECODER_OF_LONG_NUMBERS.raw_decode(text, start)[0]
 
 
-def _not_json(error: json.JSONDecodeError) -> PayloadError:
-    return PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}")
+def _whole_number(digits: str) -> int | LongInteger:
+    try:
+        return int(digits)
+    except ValueError:
+        return LongInteger(digits)
+
+
+_DECODER_OF_LONG_NUMBERS: Final = json.JSONDecoder(
+    parse_float=NumberText, parse_constant=NumberText, parse_int=_whole_number
+)
 
 
 def root_converter(data_type: pa.DataType, *, exact: bool = False) -> Convert:

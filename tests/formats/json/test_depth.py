@@ -1,8 +1,7 @@
-"""Documents of any depth, length and width have the values and verdicts of shallow ones."""
+"""Documents are read up to the depth that Jackson takes, whatever their length and width."""
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from typing import Any
 
@@ -11,30 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kafka_formats.errors import PayloadError
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.decode_one import parse
 from kafka_formats.json.decoder import decoder_for
-from kafka_formats.json.deep_documents import first_document
-from kafka_formats.json.java_text import NumberText, json_text
+from kafka_formats.json.depth import MAX_DEPTH, check_depth
+from kafka_formats.json.java_text import json_text
 
-DEPTHS = (400, 1_001, *(pytest.param(each, marks=pytest.mark.slow) for each in (250, 999, 5_000)))
-DECODER = json.JSONDecoder(parse_float=NumberText, parse_constant=NumberText)
-TOKENS = st.sampled_from(
-    [
-        *('{"a":', '"b":', '"a"', "{", "}", "[", "]", ",", ":", " ", "\n", "{}", "[]"),
-        *("1", "-0", "1.5e3", "01", "-", "NaN", "-Infinity", "null", "true", "fals", '"', "\\"),
-        *('"\\ud83d\\ude00"', '"\t"', '"\\x"', "\ufeff", '"é"'),
-    ]
-)
-
-
-def nested(opening: str, depth: int, closing: str) -> str:
-    return opening * depth + "1" + closing * depth
-
-
+TOO_DEEP = "it is nested more than 1,000 levels deep"
 KINDS = [('{"a":', "}"), ("[", "]"), ('[{"b":', "}]")]
-
-
 DDLS = (
     *("id bigint, extra string", "id bigint, extra map<string,string>", "id bigint"),
     *("id bigint, extra array<string>", "id bigint, extra array<struct<b string>>"),
@@ -42,58 +26,72 @@ DDLS = (
 )
 
 
+def nested(opening: str, depth: int, closing: str) -> str:
+    return opening * depth + "1" + closing * depth
+
+
 @pytest.mark.no_cover
-@pytest.mark.many_inputs
-@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("many", [1, 40])
+@pytest.mark.parametrize(("opening", "closing"), KINDS)
 @pytest.mark.parametrize("ddl", DDLS)
-def test_deep_values_are_read_or_broken(ddl: str, depth: int) -> None:
-    check_deep_values(ddl, depth)
-
-
-@pytest.mark.no_cover
-@pytest.mark.parametrize("ddl", [DDLS[0], pytest.param(DDLS[-2], marks=pytest.mark.slow)])
-def test_a_depth_of_100_000(ddl: str) -> None:
-    check_deep_values(ddl, 100_000)
-
-
-def check_deep_values(ddl: str, depth: int) -> None:
+def test_deep_values_are_read_or_broken(ddl: str, opening: str, closing: str, many: int) -> None:
+    """In the same way alone and beside others, which Arrow would read at once."""
     decoder = decoder_for(parse_ddl(ddl))
-    for opening, closing in KINDS:
-        text = f'{{"extra":{nested(opening, depth, closing)},"id":2}}'
-        payloads = pa.array([b'{"id":1}', text.encode(), b'{"id":3}'])
+    for depth in (400, MAX_DEPTH - 1, MAX_DEPTH, 100_000):
+        brackets = depth // (2 if opening == '[{"b":' else 1)
+        text = f'{{"extra":{nested(opening, brackets, closing)},"id":2}}'
+        payloads = pa.array([b'{"id":1}', text.encode(), b'{"id":3}'] * many)
         found = decoder.decode(payloads, 0)
-        assert found.is_broken.tolist()[::2] == [False, False]
-        if found.is_broken[1]:
-            assert decoder.explain(payloads[1].as_py()).reason.startswith("it is an ")
-            continue
-        # The text of what is deep is all of it.
-        length = len(str(found.values[1].as_py()))
-        assert "extra" not in str(found.values.type) or length > depth * len(opening + closing)
+        is_broken = found.is_broken.tolist()[1]
+        assert found.is_broken.tolist() == [False, is_broken, False] * many
+        if is_broken:
+            reason = decoder.explain(payloads[1].as_py()).reason
+            assert reason == TOO_DEEP if depth >= MAX_DEPTH else reason.startswith("it is an ")
+        else:
+            assert depth < MAX_DEPTH
+            # The text of what is deep is all of it.
+            shown = str(found.values[1].as_py())
+            assert "extra" not in str(found.values.type) or len(shown) > brackets * len(opening)
 
 
-def test_the_verdict_does_not_depend_on_the_depth_of_the_caller() -> None:
-    text = nested("[", 900, "]").encode()
+@pytest.mark.parametrize(
+    ("text", "is_deep"),
+    [
+        ("[" * MAX_DEPTH + "]" * MAX_DEPTH, False),
+        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), True),
+        ("[" * (MAX_DEPTH + 1) + " " * MAX_DEPTH, True),
+        ('["' + "[" * 3_000 + '"]', False),
+        ('["\\"' + "[" * 3_000 + '"]', False),
+        ('["' + "[" * 3_000, False),
+        ("[" + "[]," * 3_000 + "1]", False),
+        ("{}" + "[" * 3_000, False),
+        ('"x"' + "[" * 3_000, False),
+        (" 1" + "[" * 3_000, False),
+    ],
+)
+def test_the_depth_of_the_first_document(text: str, is_deep: bool) -> None:
+    if not is_deep:
+        check_depth(text.encode())
+        return
+    with pytest.raises(PayloadError, match=TOO_DEEP):
+        check_depth(text.encode())
 
-    def called_at(depth: int) -> Any:
-        return called_at(depth - 1) if depth else json_text(parse(text))
 
-    assert {called_at(depth) for depth in (0, 50, 300, 600)} == {text.decode()}
+@pytest.mark.parametrize("depth", [900, MAX_DEPTH])
+def test_the_verdict_does_not_depend_on_the_depth_of_the_caller(depth: int) -> None:
+    text = nested("[", depth, "]").encode()
+
+    def called_at(calls: int) -> Any:
+        return called_at(calls - 1) if calls else json_text(parse(text))
+
+    assert {called_at(calls) for calls in (0, 50, 300, 600)} == {text.decode()}
 
 
-@given(st.lists(TOKENS, max_size=12).map("".join))
-@example('{"a": 1, "a": [2, {}]} more')
-@example('{"a":{"b":[1,"x",null,true,1.50]},"c":[]}')
-def test_documents_are_those_of_pythons_decoder(text: str) -> None:
-    try:
-        expected, error = DECODER.raw_decode(text)[0], None
-    except json.JSONDecodeError as raised:
-        expected, error = None, raised.msg
-    try:
-        found, found_error = first_document(text, 0), None
-    except json.JSONDecodeError as raised:
-        found, found_error = None, raised.msg
-    assert repr(found) == repr(expected)
-    assert (found_error is None) == (error is None)
+@given(st.text(st.sampled_from('[]{}",:1 a\\'), max_size=12))
+@example("")
+def test_python_reads_what_is_not_too_deep(text: str) -> None:
+    """The limit is no verdict about anything else."""
+    check_depth(text.encode())
 
 
 def test_a_number_of_any_length_is_read_where_a_text_is_wanted() -> None:
