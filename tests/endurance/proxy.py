@@ -119,13 +119,15 @@ class Proxy:
             return
         link = _Link(client, broker)
         self._links.add(link)
-        try:
-            await asyncio.gather(
-                self._pass_on(link, reader, broker), self._pass_on(link, responses, client)
-            )
-        finally:
-            link.reset()
-            self._links.discard(link)
+        # Python before 3.12 prints a traceback for a handler that `_close` has cancelled.
+        with contextlib.suppress(asyncio.CancelledError):
+            try:
+                await asyncio.gather(
+                    self._pass_on(link, reader, broker), self._pass_on(link, responses, client)
+                )
+            finally:
+                link.reset()
+                self._links.discard(link)
 
     async def _pass_on(
         self, link: _Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

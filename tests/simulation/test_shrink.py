@@ -1,4 +1,4 @@
-"""Shrinking, with failures that are known."""
+"""Scenarios that are made small, with failures that are known; `tests/truth` tests the search."""
 
 from __future__ import annotations
 
@@ -36,14 +36,3 @@ def test_an_option_that_the_failure_needs_stays() -> None:
     assert smallest.source == {"minPartitions": "3"}
     assert not smallest.faults
     assert not smallest.sends
-
-
-def test_the_number_of_runs_is_limited() -> None:
-    runs: list[Scenario] = []
-
-    def fails(scenario: Scenario) -> bool:
-        runs.append(scenario)
-        return True
-
-    shrink(SCENARIO, fails, most_runs=7)
-    assert len(runs) == 7

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
-
-class Keyed(Protocol):
-    """A record, or the row that it became."""
-
-    @property
-    def offset(self) -> int:
-        """The offset in the partition."""
-
-    @property
-    def key(self) -> bytes | None:
-        """The key; null is a key like others."""
-
-
-R = TypeVar("R", bound=Keyed)
+R = TypeVar("R")
+"""A record, or the row that it became: with `offset` and `key`, where null is one as others."""
 
 
 def newest(records: Iterable[R], key: Callable[[R], Hashable] = attrgetter("key")) -> list[R]:
@@ -28,8 +16,8 @@ def newest(records: Iterable[R], key: Callable[[R], Hashable] = attrgetter("key"
 
 
 def lacking(
-    must: Sequence[R], may: Sequence[R], passes: Callable[[R], bool], rows: Iterable[Keyed]
-) -> list[R]:
+    must: Sequence[Any], may: Sequence[Any], passes: Callable[[Any], bool], rows: Iterable[Any]
+) -> list[Any]:
     """Records that are the newest of their keys, pass the filters, and are not rows.
 
     Args:
@@ -47,7 +35,7 @@ def lacking(
     ]
 
 
-def wrong_rows(must: Iterable[Keyed], rows: Iterable[Keyed]) -> Iterator[str]:
+def wrong_rows(must: Iterable[Any], rows: Iterable[Any]) -> Iterator[str]:
     """Rows that are not of the newest record of their key, or one too many."""
     offsets = {each.key: each.offset for each in newest(must)}
     seen: set[bytes | None] = set()

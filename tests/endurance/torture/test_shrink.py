@@ -72,22 +72,6 @@ def test_what_does_not_matter_is_taken_out() -> None:
     assert (query.columns, query.committed) == (COLUMNS, False)
 
 
-def test_a_case_that_needs_all_stays() -> None:
-    case = case_of_two()
-    assert shrink(case, lambda each: each == case, tries=500) == case
-
-
-def test_the_number_of_tries_is_a_limit() -> None:
-    tried = []
-
-    def never(case: Case) -> bool:
-        tried.append(case)
-        return False
-
-    shrink(case_of_two(), never, tries=3)
-    assert len(tried) == 3
-
-
 @example(83)  # a group that reads one of two partitions
 @given(st.integers(0, 2**32))
 def test_smaller_cases_are_whole_and_others(seed: int) -> None:

@@ -11,7 +11,6 @@ from tests.stream_records import Record
 from tests.truth.delivery import (
     AT_LEAST_ONCE,
     EXACTLY_ONCE,
-    KINDS,
     SO_FAR,
     Difference,
     compare,
@@ -89,21 +88,14 @@ def differences(records: Records) -> AllDifferences:
     return {name: compare_all(source, records[name], each.compare) for name, each in COPIES.items()}
 
 
-def complaints(found: AllDifferences) -> list[str]:
-    """A sentence for each thing that must not be, also while records are written."""
-    return _sentences(found, lambda name: SO_FAR | COPIES[name].allowed)
-
-
-def missing(found: AllDifferences) -> list[str]:
-    """A sentence for each end of a partition that was not copied."""
-    return _sentences(found, lambda _name: KINDS.keys() - SO_FAR)
-
-
-def _sentences(found: AllDifferences, allowed: Callable[[str], Collection[str]]) -> list[str]:
+def complaints(found: AllDifferences, *, is_end: bool) -> list[str]:
+    """A sentence for each thing that must not be; what is missing at the end only at the end."""
     return [
         sentence
         for name, by_partition in found.items()
-        for sentence in complaints_of(f"copy `{name}`", by_partition, allowed(name))
+        for sentence in complaints_of(
+            f"copy `{name}`", by_partition, COPIES[name].allowed | (set() if is_end else SO_FAR)
+        )
     ]
 
 

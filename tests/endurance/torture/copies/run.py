@@ -18,7 +18,6 @@ from tests.endurance.torture.copies.checks import (
     complaints,
     differences,
     lost_by_brokers,
-    missing,
     settled,
     written_back,
 )
@@ -116,15 +115,16 @@ def copy_under_faults(
                 allowed = stall_seconds + (start_seconds if each.starts_anew else 0)
                 new = _judge(results[-1], allowed)
                 records = settled(watcher.records)
-                delivered = complaints(differences(records)) + aborted_but_seen(records)
+                delivered = complaints(differences(records), is_end=False) + aborted_but_seen(
+                    records
+                )
                 new += [f"{_where(each)}: {problem}" for problem in delivered]
                 problems += new
                 show(_line(results[-1], new))
         show("the writers have ended; the copies are completed")
         at_end = _complete(copies)
         problems += [
-            *complaints(at_end),
-            *missing(at_end),
+            *complaints(at_end, is_end=True),
             *aborted_but_seen(watcher.records),
             *lost_by_brokers(watcher.records, copies.journal.records),
             *written_back(watcher.records),
@@ -198,7 +198,8 @@ def _complete(copies: Copies) -> AllDifferences:
     def is_complete() -> bool:
         copies.job.driver.expect_running()
         found = {copies.watcher.count(name) for name in ("source", *COPIES)}
-        return found == {wanted} and not missing(differences(records))
+        behind = (counts(each)["behind"] for each in differences(records).values())
+        return found == {wanted} and not any(behind)
 
     records = copies.watcher.records
     partitions = range(len(records["source"]))
