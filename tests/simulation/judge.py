@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from tests.simulation.expected import (
@@ -30,15 +30,26 @@ from tests.simulation.judge_plans import limit_violations, plan_violations
 from tests.simulation.judge_refusals import refusal_violations
 from tests.simulation.judge_starts import start_violations
 from tests.simulation.outcome import LogRecord, Outcome, Violation
-from tests.simulation.scenario import INPUT, OUTPUT, OUTPUTS
+from tests.simulation.scenario import INPUT, OUTPUT
 from tests.truth.addressed import invented
-from tests.truth.delivery import compare, sentences, short
+from tests.truth.delivery import (
+    AT_LEAST_ONCE,
+    EXACTLY_ONCE,
+    KINDS,
+    compare,
+    sentences,
+    short,
+)
 
 CRASHES: Final = "errors"
 """The judge that names no promise: an error ended a query, or the run."""
 
 # What follows from a crash: the query does not come to its end, or only late.
 _AFTER_CRASHES: Final = frozenset({"level", "waits"})
+
+
+_Fate = tuple[bytes | None, bytes | None, str]
+"""The key and the value of a record, and its outcome."""
 
 
 def violations(outcome: Outcome) -> list[str]:
@@ -86,37 +97,31 @@ def _waits(outcome: Outcome) -> Iterator[str]:
 
 def _acknowledged(outcome: Outcome) -> Iterator[str]:
     """What a producer was told is written is in the log, once, with its outcome."""
-    states: dict[object, list[str]] = defaultdict(list)
+    sent: dict[str, list[_Fate]] = defaultdict(list)
+    there: dict[str, list[_Fate]] = defaultdict(list)
+    for each in outcome.sent:
+        sent[each.topic].append((each.key, each.value, each.outcome))
     for (topic, _), log in outcome.logs.items():
-        if topic not in OUTPUTS:
-            for record in log:
-                states[topic, record.key, record.value].append(record.outcome)
-    for sent in outcome.sent:
-        found = states[sent.topic, sent.key, sent.value]
-        # Without producer ids a batch whose response is lost is written again.
-        copies = 1 if outcome.scenario.has_producer_ids else max(1, len(found))
-        if found != [sent.outcome] * copies:
-            name = short(sent.value or sent.key)
-            yield f"{name} was acknowledged as {sent.outcome}; the log has {found}"
+        there[topic] += [(record.key, record.value, record.outcome) for record in log]
+    # Without producer ids a batch whose response is lost is written again.
+    repeats = EXACTLY_ONCE if outcome.scenario.has_producer_ids else AT_LEAST_ONCE
+    for topic, of_topic in sent.items():
+        allowed = repeats | {"unknown", "reordered"}
+        found = compare(of_topic, there[topic], itemgetter(0, 1), allowed=allowed)
+        yield from sentences(f"records of {topic} that were acknowledged", found)
 
 
 def _order(outcome: Outcome) -> Iterator[str]:
     """The records of a send are in a log in the order in which they were sent."""
     if not outcome.scenario.has_producer_ids:
         return
-    offsets = {
-        (topic, record.key, record.value): record.offset
-        for (topic, _), log in outcome.logs.items()
-        if topic not in OUTPUTS
-        for record in log
-    }
-    last: dict[tuple[int, str, int], int] = {}
+    sends: dict[tuple[int, str, int], list[object]] = defaultdict(list)
     for each in outcome.sent:
-        place = each.send, each.topic, each.partition
-        offset = offsets.get((each.topic, each.key, each.value), -1)
-        if 0 <= offset < last.get(place, -1):
-            yield f"{short(each.value or each.key)} is at {offset}, before what was sent before it"
-        last[place] = max(offset, last.get(place, -1))
+        sends[each.send, each.topic, each.partition].append((each.key, each.value))
+    for (_, topic, partition), sent in sends.items():
+        log = [(each.key, each.value) for each in outcome.logs.get((topic, partition), ())]
+        found = compare(sent, log, allowed=KINDS.keys() - {"reordered"})
+        yield from sentences(f"a send to {topic}-{partition}", found)
 
 
 def _files(outcome: Outcome) -> Iterator[str]:
