@@ -94,10 +94,10 @@ def _is_text(data: bytes | None) -> bool:
 
 
 def as_read(query: Query, row: Row) -> Row:
-    """The row with headers as a query reads them: by name, the last of several."""
+    """The row with headers as a query reads them: of a map the last of each name, in any order."""
     if "headers" not in query.types:
         return row
-    return row._replace(headers=by_name(row.headers))
+    return row._replace(headers=tuple(sorted(by_name(row.headers))))
 
 
 def _is_table(query: Query) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.endurance.torture.promise import violation
 from tests.endurance.torture.rows import Row, by_partition, text_of
+from tests.endurance.torture.ways.tables import rows_of
 from tests.truth.delivery import KINDS, Difference
 from tests.truth.wrongs import WRONGS
 
@@ -92,3 +94,11 @@ def test_the_text_of_one_row_has_one_row() -> None:
     text = text_of(Difference("unknown", None, row(7)._replace(headers=many)))
     assert text.startswith("unknown: found t-0 offset 7")
     assert text.endswith("and 4 more]")
+
+
+def test_headers_of_a_map_have_no_order() -> None:
+    pairs = [("b", b"1"), ("a", None)]
+    as_map = pa.table({"headers": pa.array([pairs], pa.map_(pa.string(), pa.binary()))})
+    as_list = pa.table({"headers": [[{"key": key, "value": value} for key, value in pairs]]})
+    assert rows_of(as_map)[0].headers == (("a", None), ("b", b"1"))
+    assert rows_of(as_list)[0].headers == (("b", b"1"), ("a", None))

@@ -45,10 +45,10 @@ def _milliseconds(column: pa.ChunkedArray) -> list[int]:
 
 
 def _headers(pairs: Sequence[Any] | None) -> tuple[tuple[str, bytes | None], ...]:
-    """Headers of a list of structs, or of a map."""
-    return tuple(
-        (each["key"], each["value"]) if isinstance(each, dict) else each for each in pairs or ()
-    )
+    """Headers of a list of structs; those of a map by name: Spark's memory sink keeps no order."""
+    if all(isinstance(each, dict) for each in pairs or ()):
+        return tuple((each["key"], each["value"]) for each in pairs or ())
+    return tuple(sorted(pairs or ()))
 
 
 def groups_of(table: pa.Table, group: str) -> list[list[Row]]:
