@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tests.simulation.kafka.settings import BrokerSettings
 
 PORT: Final = 9092
 
 
-def endpoints(kind: Any, nodes: Iterable[int], racks: Mapping[int, str]) -> list[Any]:
-    """The addresses of leaders that a response names (KIP-951)."""
+def endpoints(kind: Any, nodes: Iterable[int], settings: BrokerSettings) -> list[Any]:
+    """The addresses of nodes that a response names, as leaders (KIP-951) or all of them."""
+    found = ((node, *settings.address_of(node)) for node in sorted(nodes))
     return [
-        kind(node_id=node, host=address_of(node)[0], port=PORT, rack=racks.get(node))
-        for node in sorted(nodes)
+        kind(node_id=node, host=host, port=port, rack=settings.racks.get(node))
+        for node, host, port in found
     ]
 
 

@@ -13,8 +13,13 @@ from kafka_protocol.wire.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
     from tests.simulation.kafka.broker import Broker
+    from tests.simulation.kafka.coordinators import S, Shards
     from tests.simulation.kafka.images import TopicImage
     from tests.simulation.kafka.replica import Replica
+
+
+def _no_refusal(_topic: str | None = None, _partition: int | None = None) -> ErrorCode:
+    return ErrorCode.NONE
 
 
 @dataclass(frozen=True)
@@ -23,17 +28,18 @@ class Call:
 
     Attributes:
         request: The decoded request; None for a version of ApiVersions that is not served.
-        respond: Sends the response, now or later, as a message, as a frame with any correlation
-            id, or nothing (None); then mutes the connection.
+        respond: Sends the response, now or later, or nothing (None); then mutes the connection.
         close: Closes the connection instead.
+        refusal: The error of a test for a topic's partition, or for a part of the request that
+            has none; a broker tells it instead of looking for itself.
     """
 
     broker: Broker
     request: Any
     version: int
-    client_id: str
     respond: Callable[..., None]
     close: Callable[[], None]
+    refusal: Callable[..., ErrorCode] = _no_refusal
 
     def topic(self, name: str | None, topic_id: uuid.UUID) -> TopicImage | None:
         """A topic by its id if the request has one, else by its name."""
@@ -46,6 +52,14 @@ class Call:
         self, topic: str, number: int, epoch: int = -1, *, or_follower: bool = False
     ) -> tuple[ErrorCode, Replica | None]:
         """The replica that serves a partition, or why there is none here."""
+        refusal = self.refusal(topic, number)
+        if refusal:
+            return refusal, None
+        return self._leader(topic, number, epoch, or_follower=or_follower)
+
+    def _leader(
+        self, topic: str, number: int, epoch: int, *, or_follower: bool
+    ) -> tuple[ErrorCode, Replica | None]:
         topic_partition = TopicPartition(topic, number)
         image = self.broker.image
         if image.partition(topic_partition) is None:
@@ -60,6 +74,11 @@ class Call:
         if not replica.is_leader and not or_follower:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, replica
         return ErrorCode.NONE, replica
+
+    def coordinator(self, shards: Shards[S], key: str) -> tuple[ErrorCode, S | None]:
+        """The coordinator of a key, or why there is none here."""
+        refusal = self.refusal()
+        return (refusal, None) if refusal else shards.find(key)
 
 
 Handler: TypeAlias = "Callable[[Call], None]"

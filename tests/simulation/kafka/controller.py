@@ -77,6 +77,10 @@ class Controller:
         del self.topics[name]
         self._publish(name, None)
 
+    def configure_topic(self, name: str, config: Mapping[str, str]) -> None:
+        """Give a topic another configuration."""
+        self._set(self.topics[name]._replace(config=dict(config)))
+
     def add_partitions(self, name: str, total: int) -> None:
         topic = self.topics[name]
         replication = len(topic.partitions[0].replicas)

@@ -1,8 +1,12 @@
-"""The offsets of groups without members, in the log of their coordinator."""
+"""Groups of one coordinator, in its log: their offsets, and members that a test gives them.
+
+No client joins here: the members of a group are data.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
@@ -18,17 +22,57 @@ class Committed(NamedTuple):
     metadata: str | None
 
 
+@dataclass
+class Group:
+    """What a coordinator knows of a group, beside its offsets.
+
+    Attributes:
+        kind: "classic", "consumer" or "share".
+        members: Client ids with the partitions that they read.
+        protocol_type: Empty for a group that only committed offsets.
+        state: By default that of a group at rest.
+    """
+
+    kind: str = "classic"
+    members: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    protocol_type: str = "consumer"
+    state: str = ""
+
+    def __post_init__(self) -> None:
+        self.state = self.state or ("Stable" if self.members else "Empty")
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> Group:
+        members = {
+            client: [TopicPartition(*each) for each in partitions]
+            for client, partitions in state.pop("members").items()
+        }
+        return cls(members=members, **state)
+
+
 class Groups:
     """The groups of one coordinator."""
 
     def __init__(self, log: ShardLog) -> None:
         self._log = log
         self.offsets: dict[str, dict[TopicPartition, Committed]] = {}
+        self.described: dict[str, Group] = {}
+
+    @property
+    def all(self) -> dict[str, Group]:
+        """Every group; one that only has offsets is an empty classic group."""
+        return {name: Group(protocol_type="") for name in self.offsets} | self.described
 
     def load(self) -> None:
         for key, state in self._log.read().items():
-            group, topic, number = key.rsplit("\n", 2)
-            self._set(group, TopicPartition(topic, int(number)), Committed(*state))
+            group, *partition = key.rsplit("\n", 2)
+            if state is None:
+                continue
+            if partition:
+                topic, number = partition
+                self._set(group, TopicPartition(topic, int(number)), Committed(*state))
+            else:
+                self.described[group] = Group.from_json(state)
 
     def commit(self, group: str, offsets: dict[TopicPartition, Committed], done: Done) -> None:
         """Write offsets; they count when they are replicated."""
@@ -45,7 +89,7 @@ class Groups:
                 if not left:
                     done(worst)
 
-            self._log.write(f"{group}\n{each.topic}\n{each.partition}", committed, written)
+            self._log.write(_key(group, each), committed, written)
 
         if not offsets:
             done(ErrorCode.NONE)
@@ -54,3 +98,19 @@ class Groups:
 
     def _set(self, group: str, each: TopicPartition, committed: Committed) -> None:
         self.offsets.setdefault(group, {})[each] = committed
+
+    def describe(self, name: str, group: Group) -> None:
+        """Give a group a state and members."""
+        self.described[name] = group
+        self._log.write(name, asdict(group), lambda _: None)
+
+    def delete(self, name: str) -> None:
+        """Forget a group and its offsets."""
+        for each in self.offsets.pop(name, {}):
+            self._log.write(_key(name, each), None, lambda _: None)
+        if self.described.pop(name, None):
+            self._log.write(name, None, lambda _: None)
+
+
+def _key(group: str, each: TopicPartition) -> str:
+    return f"{group}\n{each.topic}\n{each.partition}"

@@ -85,31 +85,29 @@ class BrokerSession:
         if kind is None or handler is None or not (is_served or is_asked_for_versions):
             self.close()  # as brokers do
             return
-        request, client_id = None, ""
+        request = None
         if is_served:
             try:
-                request, client_id = _read(kind, version, memoryview(frame))
+                request = _read(kind, version, memoryview(frame))
             except KafkaError:
                 self.close()
                 return
         answered = False
 
-        def respond(response: Response | bytes | None, mute_ms: float = 0) -> None:
+        def respond(response: Response | None, mute_ms: float = 0) -> None:
             nonlocal answered
             if answered:
                 raise AssertionError(f"{kind.__name__} is answered twice")
             answered = True
             self._answer(response, version, correlation_id, mute_ms)
 
-        handler(Call(self.broker, request, version, client_id, respond, self.close))
+        handler(Call(self.broker, request, version, respond, self.close))
 
     def _answer(
-        self, response: Response | bytes | None, version: int, correlation_id: int, mute_ms: float
+        self, response: Response | None, version: int, correlation_id: int, mute_ms: float
     ) -> None:
-        if isinstance(response, Response):
-            response = encode_response(response, version, 0)
         if response is not None and not self._is_closed:
-            self._reply(response[:4] + correlation_id.to_bytes(4, "big") + response[8:])
+            self._reply(encode_response(response, version, correlation_id))
         if mute_ms:
             self.broker.after(mute_ms, self._unmute)
         else:
@@ -121,12 +119,12 @@ class BrokerSession:
             self._next()
 
 
-def _read(kind: type[Request], version: int, frame: memoryview) -> tuple[Any, str]:
-    client_id, pos = p.read_nullable_string(frame, _HEADER.size)
+def _read(kind: type[Request], version: int, frame: memoryview) -> Any:
+    _, pos = p.read_nullable_string(frame, _HEADER.size)
     if request_header_version(kind, version) == 2:
         count, pos = p.read_unsigned_varint(frame, pos)
         for _ in range(count):
             _, pos = p.read_unsigned_varint(frame, pos)
             size, pos = p.read_unsigned_varint(frame, pos)
             pos += size
-    return read_message(kind, version, frame[pos:]), client_id or ""
+    return read_message(kind, version, frame[pos:])

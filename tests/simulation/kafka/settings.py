@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kafka_protocol.versions.releases import parse_release, served_by
 from kafka_protocol.wire.api_keys import ApiKey
 from kafka_protocol.wire.schema import VersionRange
+from tests.simulation.kafka.addresses import address_of
 
 # The first release with these.
 _KEEPS_UNKNOWN_PRODUCERS: Final = (2, 5)  # KIP-360
@@ -59,6 +60,7 @@ class BrokerSettings:
         checkpoint_ms: How often high watermarks are written to disk.
         keeps_producers_ms: How long an idle producer is remembered (producer.id.expiration.ms).
         racks: The rack of each node; nodes without one have none.
+        address_of: Host and port of each node, as its responses tell them.
     """
 
     replication: Delay = Delay(0.25, 2.5)
@@ -83,6 +85,7 @@ class BrokerSettings:
     unclean_elections: bool = False
     cluster_id: str = "simulated-cluster-0001"
     racks: Mapping[int, str] = field(default_factory=dict)
+    address_of: Callable[[int], tuple[str, int]] = address_of
 
 
 class Release:

@@ -7,7 +7,7 @@ script shows:
 - Rows of partitions are in the order of the request; real ones are in that of a hash map, so they
   are compared sorted.
 - Fetch sessions (KIP-227) are never granted, as by a broker whose cache is full: the client opens
-  none. Groups have no members: the client joins none.
+  none. Clients join no groups: the members of a group are data that a test gives.
 - Batches of magic 2 are not converted for versions of Fetch below 4: the client asks for none.
 - The state of producers is made from the log at a start. Real brokers keep snapshots, and so know
   producers whose records are all deleted.

@@ -13,16 +13,22 @@ from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kafka_protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_protocol.messages.create_topics import CreateTopicsRequest
+from kafka_protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_protocol.messages.describe_configs import DescribeConfigsRequest
+from kafka_protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_protocol.messages.describe_producers import DescribeProducersRequest
 from kafka_protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_protocol.messages.end_txn import EndTxnRequest
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.list_groups import ListGroupsRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
@@ -125,7 +131,12 @@ def _delete_records(version: int, _: uuid.UUID) -> Request:
 _REQUESTS: Final[dict[type[Request], Make]] = {
     AddPartitionsToTxnRequest: _add_partitions,
     ApiVersionsRequest: lambda *_: ApiVersionsRequest(),
+    ConsumerGroupDescribeRequest: lambda *_: ConsumerGroupDescribeRequest(group_ids=["g"]),
+    CreatePartitionsRequest: lambda *_: CreatePartitionsRequest(
+        topics=[CreatePartitionsRequest.CreatePartitionsTopic(name="t", count=2, assignments=None)]
+    ),
     CreateTopicsRequest: _create_topics,
+    DeleteGroupsRequest: lambda *_: DeleteGroupsRequest(groups_names=["g"]),
     DeleteRecordsRequest: _delete_records,
     DeleteTopicsRequest: _delete_topics,
     DescribeConfigsRequest: lambda *_: DescribeConfigsRequest(
@@ -135,6 +146,7 @@ _REQUESTS: Final[dict[type[Request], Make]] = {
             )
         ]
     ),
+    DescribeGroupsRequest: lambda *_: DescribeGroupsRequest(groups=["g"]),
     DescribeProducersRequest: lambda *_: DescribeProducersRequest(
         topics=[DescribeProducersRequest.TopicRequest(name="t", partition_indexes=[0])]
     ),
@@ -142,9 +154,15 @@ _REQUESTS: Final[dict[type[Request], Make]] = {
     EndTxnRequest: lambda *_: EndTxnRequest(transactional_id="x", committed=True),
     FetchRequest: _fetch,
     FindCoordinatorRequest: _coordinator,
+    IncrementalAlterConfigsRequest: lambda *_: IncrementalAlterConfigsRequest(
+        resources=[
+            IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type=2, resource_name="t")
+        ]
+    ),
     InitProducerIdRequest: lambda *_: InitProducerIdRequest(
         transactional_id="x", transaction_timeout_ms=1
     ),
+    ListGroupsRequest: lambda *_: ListGroupsRequest(),
     ListOffsetsRequest: lambda *_: list_request(-1),
     ListTransactionsRequest: lambda *_: ListTransactionsRequest(),
     MetadataRequest: lambda *_: MetadataRequest(topics=[]),

@@ -24,9 +24,9 @@ def offset_commit(call: Call) -> None:
     request = call.request
     wanted: dict[TopicPartition, Committed] = {}
     codes: dict[tuple[str, uuid.UUID, int], ErrorCode] = {}
-    error, groups = call.broker.groups.find(request.group_id)
-    if request.generation_id_or_member_epoch >= 0 and not error:
-        error = _no_member(call, groups)
+    error, groups = call.coordinator(call.broker.groups, request.group_id)
+    if groups is not None:
+        error = _member_error(call, groups)
     for topic in request.topics:
         known = call.topic(topic.name, topic.topic_id)
         for row in topic.partitions:
@@ -73,9 +73,13 @@ def offset_commit(call: Call) -> None:
         groups.commit(request.group_id, wanted, done)
 
 
-def _no_member(call: Call, groups: Groups | None) -> ErrorCode:
-    """The error for a generation: nobody is a member of a group here."""
-    if groups is not None and call.request.group_id in groups.offsets:
+def _member_error(call: Call, groups: Groups) -> ErrorCode:
+    """The error for a generation, or for none: no client is a member of a group here."""
+    group = groups.all.get(call.request.group_id)
+    if call.request.generation_id_or_member_epoch < 0:
+        is_used = group is not None and group.members
+        return ErrorCode.UNKNOWN_MEMBER_ID if is_used else ErrorCode.NONE
+    if group is not None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     return ErrorCode.ILLEGAL_GENERATION if call.version < 9 else ErrorCode.GROUP_ID_NOT_FOUND
 
@@ -152,7 +156,7 @@ _Rows = list[tuple[str, uuid.UUID, list[tuple[int, Committed]]]]
 
 def _offsets(call: Call, group: str, topics: Iterable[Any] | None) -> tuple[ErrorCode, _Rows]:
     """Topic, its id, and its offsets: of the requested partitions, or of all (None)."""
-    error, groups = call.broker.groups.find(group)
+    error, groups = call.coordinator(call.broker.groups, group)
     if error or groups is None:
         return error, _empty(topics) if call.version < 2 else []
     known = groups.offsets.get(group, {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any, Final
 
 from kafka_protocol.errors import ErrorCode
@@ -16,17 +15,19 @@ from kafka_protocol.messages.find_coordinator import (
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.primitives import ZERO_UUID
-from tests.fakes.frames import encode_response
-from tests.simulation.kafka.addresses import address_of
+from kafka_protocol.wire.schema import VersionRange
+from tests.simulation.kafka.addresses import endpoints
 from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of
 from tests.simulation.kafka.images import NO_LEADER, PartitionImage, TopicImage
-from tests.simulation.kafka.settings import Release
 
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _TOPICS_OF_KEYS: Final = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTIONS_TOPIC}
 _CREATES_ALWAYS_BELOW: Final = 4
+_TRANSACTIONS_2: Final = ApiVersionsResponse.FinalizedFeatureKey(
+    name="transaction.version", max_version_level=2, min_version_level=2
+)
 
 
 def is_legal_name(name: str) -> bool:
@@ -35,34 +36,41 @@ def is_legal_name(name: str) -> bool:
 
 def api_versions(call: Call, handled: frozenset[int]) -> None:
     """The APIs that the release has and that are handled here."""
-    version = call.version if call.request is not None else None
-    call.respond(_api_versions_frame(call.broker.release.name, version, handled))
-
-
-@cache
-def _api_versions_frame(release_name: str, version: int | None, handled: frozenset[int]) -> bytes:
-    """The same for all brokers of a release; None for a version that it does not know."""
-    release = Release(release_name)
-    served = release.versions()
-    Range = ApiVersionsResponse.ApiVersion
-    ranges = [
-        Range(api_key=key, min_version=served[key].lowest, max_version=served[key].highest)
-        for key in sorted(handled & served.keys())
-    ]
-    if version is None:
-        own = [found for found in ranges if found.api_key == ApiVersionsRequest.api_key]
-        has_own = release.number >= (2, 4)  # KIP-511
+    broker, request = call.broker, call.request
+    served = {key: versions for key, versions in broker.versions.items() if key in handled}
+    if request is None:
+        own = _range(ApiVersionsRequest.api_key, served[ApiVersionsRequest.api_key])
+        has_own = broker.release.number >= (2, 4)  # KIP-511
         error = int(ErrorCode.UNSUPPORTED_VERSION)
-        refusal = ApiVersionsResponse(error_code=error, api_keys=own if has_own else [])
-        return encode_response(refusal, 0, 0)
-    Feature = ApiVersionsResponse.FinalizedFeatureKey
-    version_2 = Feature(name="transaction.version", max_version_level=2, min_version_level=2)
-    response = ApiVersionsResponse(
-        api_keys=ranges,
-        finalized_features_epoch=1,
-        finalized_features=[version_2] if release.bumps_epochs else [],
+        call.respond(ApiVersionsResponse(error_code=error, api_keys=[own] if has_own else []))
+        return
+    error = int(call.refusal() or _identity_error(call))
+    if error:
+        call.respond(ApiVersionsResponse(error_code=error))
+    else:
+        call.respond(
+            ApiVersionsResponse(
+                api_keys=[_range(*each) for each in sorted(served.items())],
+                finalized_features_epoch=1,
+                finalized_features=[_TRANSACTIONS_2] if broker.release.bumps_epochs else [],
+            )
+        )
+
+
+def _range(api_key: int, versions: VersionRange) -> Any:
+    return ApiVersionsResponse.ApiVersion(
+        api_key=api_key, min_version=versions.lowest, max_version=versions.highest
     )
-    return encode_response(response, version, 0)
+
+
+def _identity_error(call: Call) -> ErrorCode:
+    """Whether the client means another cluster or node (KIP-1242)."""
+    request, broker = call.request, call.broker
+    if (request.cluster_id is None) != (request.node_id < 0):
+        return ErrorCode.INVALID_REQUEST
+    meant = (request.cluster_id, request.node_id)
+    is_meant = request.cluster_id is None or meant == (broker.settings.cluster_id, broker.node)
+    return ErrorCode.NONE if is_meant else ErrorCode.REBOOTSTRAP_REQUIRED
 
 
 # --- Metadata ------------------------------------------------------------------------------------
@@ -78,18 +86,13 @@ def metadata(call: Call) -> None:
         topics = [_named(call, wanted) for wanted in request.topics]
     call.respond(
         MetadataResponse(
-            brokers=[_broker(call, node) for node in broker.image.live],
+            brokers=endpoints(
+                MetadataResponse.MetadataResponseBroker, broker.image.live, broker.settings
+            ),
             cluster_id=broker.settings.cluster_id,
             controller_id=_controller(broker),
             topics=topics,
         )
-    )
-
-
-def _broker(call: Call, node: int) -> MetadataResponse.MetadataResponseBroker:
-    host, port = address_of(node)
-    return MetadataResponse.MetadataResponseBroker(
-        node_id=node, host=host, port=port, rack=call.broker.settings.racks.get(node)
     )
 
 
@@ -127,6 +130,9 @@ def _named(
 
 
 def _topic(call: Call, topic: TopicImage) -> MetadataResponse.MetadataResponseTopic:
+    refusal = call.refusal(topic.name)
+    if refusal:
+        return MetadataResponse.MetadataResponseTopic(error_code=int(refusal), name=topic.name)
     return MetadataResponse.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id if call.broker.release.has_topic_ids else ZERO_UUID,
@@ -182,7 +188,8 @@ def find_coordinator(call: Call) -> None:
 
 def _coordinator(call: Call, key: str, key_type: int) -> FindCoordinatorResponse.Coordinator:
     node, error = _node_of(call.broker, key, key_type)
-    host, port = ("", -1) if error else address_of(node)
+    error = call.refusal() or error
+    host, port = ("", -1) if error else call.broker.settings.address_of(node)
     return FindCoordinatorResponse.Coordinator(
         key=key,
         node_id=-1 if error else node,

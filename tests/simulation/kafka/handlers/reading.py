@@ -102,10 +102,11 @@ class _Fetch:
     def _answer(self, responses: list[Any], reads: list[_Read], size: int) -> None:
         self._is_answered = True
         leaders = {read.data.current_leader.leader_id for read in reads} - {NO_LEADER}
-        racks = self._call.broker.settings.racks
         response = FetchResponse(
             responses=responses,
-            node_endpoints=endpoints(FetchResponse.NodeEndpoint, leaders, racks),
+            node_endpoints=endpoints(
+                FetchResponse.NodeEndpoint, leaders, self._call.broker.settings
+            ),
         )
         respond_within_quota(self._call, response, size, mutes=self._call.version >= _MUTES)
 

@@ -55,7 +55,8 @@ def init_producer_id(call: Call) -> None:
 
     name = request.transactional_id
     if name is None:
-        done(ErrorCode.NONE, Producer(broker.next_producer_id(), 0))
+        refusal = call.refusal()
+        done(refusal, None if refusal else Producer(broker.next_producer_id(), 0))
         return
     if not name or (request.producer_id < 0) != (request.producer_epoch < 0):
         done(ErrorCode.INVALID_REQUEST, None)
@@ -63,7 +64,7 @@ def init_producer_id(call: Call) -> None:
     if not 0 < request.transaction_timeout_ms <= broker.settings.max_transaction_timeout_ms:
         done(ErrorCode.INVALID_TRANSACTION_TIMEOUT, None)
         return
-    error, transactions = broker.transactions.find(name)
+    error, transactions = call.coordinator(broker.transactions, name)
     if error or transactions is None:
         done(error, None)
         return
@@ -101,7 +102,7 @@ def add_partitions(call: Call) -> None:
     if not name:
         done(ErrorCode.INVALID_REQUEST)
         return
-    error, transactions = call.broker.transactions.find(name)
+    error, transactions = call.coordinator(call.broker.transactions, name)
     if error or transactions is None:
         done(error)
     else:
@@ -140,7 +141,7 @@ def end_txn(call: Call) -> None:
             response.producer_id, response.producer_epoch = producer
         call.respond(response)
 
-    error, transactions = call.broker.transactions.find(request.transactional_id)
+    error, transactions = call.coordinator(call.broker.transactions, request.transactional_id)
     if error or transactions is None:
         done(error, None)
         return
@@ -167,7 +168,7 @@ def describe_transactions(call: Call) -> None:
 
 def _described(call: Call, name: str) -> Any:
     Described = DescribeTransactionsResponse.TransactionState
-    error, transactions = call.broker.transactions.find(name)
+    error, transactions = call.coordinator(call.broker.transactions, name)
     entry = transactions.entries.get(name) if transactions is not None else None
     if entry is None:
         return Described(
@@ -190,9 +191,10 @@ def _described(call: Call, name: str) -> Any:
 def list_transactions(call: Call) -> None:
     """The transactional ids that this broker coordinates."""
     request, broker = call.request, call.broker
-    if broker.transactions.is_loading:
-        error = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        call.respond(ListTransactionsResponse(error_code=error))
+    loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    error = call.refusal() or (loading if broker.transactions.is_loading else ErrorCode.NONE)
+    if error:
+        call.respond(ListTransactionsResponse(error_code=int(error)))
         return
     pattern = request.transactional_id_pattern if call.version >= 2 else None
     least_ms = request.duration_filter if call.version >= 1 else -1

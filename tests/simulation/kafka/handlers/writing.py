@@ -173,10 +173,11 @@ class _Produce:
         if call.request.acks == 0:
             self._done_without_response()
             return
-        racks = call.broker.settings.racks
         response = ProduceResponse(
             responses=self._responses,
-            node_endpoints=endpoints(ProduceResponse.NodeEndpoint, self._leaders, racks),
+            node_endpoints=endpoints(
+                ProduceResponse.NodeEndpoint, self._leaders, call.broker.settings
+            ),
         )
         respond_within_quota(call, response, self._bytes, mutes=call.version >= _MUTES)
 

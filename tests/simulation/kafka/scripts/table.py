@@ -6,19 +6,29 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tests.simulation.kafka.peers import Peer
-from tests.simulation.kafka.scripts import failover, old, reads, topics, transactions, writes
+from tests.simulation.kafka.scripts import (
+    failover,
+    groups,
+    old,
+    reads,
+    topics,
+    transactions,
+    writes,
+)
 from tests.simulation.kafka.trios import Trio
 
 Script = Callable[[Peer, str], None]
 
 # For brokers of the newest release.
 SCRIPTS: Final[Sequence[Script]] = (
+    groups.described_groups,
+    groups.group_offsets,
     reads.deleted_records,
     reads.epoch_ends,
     reads.offsets_by_time,
     reads.reads_at_bounds,
     reads.unsupported_versions,
-    topics.group_offsets,
+    topics.altered_topics,
     topics.metadata,
     topics.topic_configs,
     topics.topics_come_and_go,

@@ -1,13 +1,21 @@
-"""Scripts of groups' offsets, metadata, and topics that come and go."""
+"""Scripts of metadata, configurations, and topics that come and go."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
 from kafka_protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
-from kafka_protocol.messages.find_coordinator import (
-    GROUP,
+from kafka_protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.produce import ProduceResponse
@@ -19,28 +27,13 @@ from tests.simulation.kafka.requests import (
 )
 from tests.simulation.kafka.scripts.steps import (
     UNKNOWN_ID,
-    commit,
     create,
-    fetch_offsets,
-    find_coordinator,
     read,
     write,
 )
 
-
-def group_offsets(peer: Peer, topic: str) -> None:
-    """Commits and fetches of a group without members, of unknown topics, of no group."""
-    create(peer, topic, 2)
-    find_coordinator(peer, topic, GROUP)
-    fetch_offsets(peer, topic, topic)
-    commit(peer, topic, topic, {0: 5})
-    commit(peer, topic, topic, {0: 7, 1: 3, 9: 1}, metadata="m")
-    commit(peer, topic, f"no-{topic}", {0: 1})
-    commit(peer, topic, topic, {0: 8}, generation=3)
-    fetch_offsets(peer, topic, topic)
-    fetch_offsets(peer, topic, None)
-    fetch_offsets(peer, f"no-{topic}", None)
-    fetch_offsets(peer, topic, f"no-{topic}")
+# Name, operation and value of each.
+Changes: TypeAlias = Sequence[tuple[str, int, "str | None"]]
 
 
 def metadata(peer: Peer, topic: str) -> None:
@@ -107,3 +100,52 @@ def topic_configs(peer: Peer, topic: str) -> None:
     for name in (topic, f"no-{topic}"):
         resource = Resource(resource_type=2, resource_name=name, configuration_keys=names)
         peer.ask(DescribeConfigsRequest(resources=[resource]), DescribeConfigsResponse)
+
+
+def altered_topics(peer: Peer, topic: str) -> None:
+    """Configurations that are set and deleted, partitions that are added, and what is refused."""
+    create(peer, topic, cleanup_policy="compact")
+    every: Sequence[Changes] = (
+        [("delete.retention.ms", 0, "1000"), ("cleanup.policy", 1, None)],
+        [("delete.retention.ms", 0, "")],
+        [("delete.retention.ms", 0, "x"), ("segment.ms", 0, "1000")],
+        [("no.such", 0, "1")],
+        [("delete.retention.ms", 1, None), ("segment.bytes", 1, None)],
+    )
+    for changes in every:
+        for is_check in (True, False):
+            _alter(peer, topic, changes, validate_only=is_check)
+            _describe(peer, topic)
+    _alter(peer, f"no-{topic}", [("delete.retention.ms", 1, None)])
+    Wanted = CreatePartitionsRequest.CreatePartitionsTopic
+    for name, count, is_check in (
+        (topic, 3, True),
+        (topic, 1, False),
+        (topic, 3, False),
+        (topic, 3, False),
+        (f"no-{topic}", 3, False),
+    ):
+        wanted = Wanted(name=name, count=count, assignments=None)
+        request = CreatePartitionsRequest(topics=[wanted], timeout_ms=9_000, validate_only=is_check)
+        peer.ask(request, CreatePartitionsResponse)
+
+
+def _alter(peer: Peer, topic: str, changes: Changes, *, validate_only: bool = False) -> None:
+    Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    configs = [
+        Resource.AlterableConfig(name=name, config_operation=operation, value=value)
+        for name, operation, value in changes
+    ]
+    request = IncrementalAlterConfigsRequest(
+        resources=[Resource(resource_type=2, resource_name=topic, configs=configs)],
+        validate_only=validate_only,
+    )
+    peer.ask(request, IncrementalAlterConfigsResponse)
+
+
+def _describe(peer: Peer, topic: str) -> None:
+    names = ["cleanup.policy", "delete.retention.ms", "segment.ms"]
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=2, resource_name=topic, configuration_keys=names
+    )
+    peer.ask(DescribeConfigsRequest(resources=[resource]), DescribeConfigsResponse)
