@@ -22,7 +22,7 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.broker import Peer, ScriptedBroker
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 TOPIC: Final = "t"
 BROKERS: Final = 3
@@ -74,7 +74,7 @@ class _Answer:
 
 def serve(partitions: int, pipe: Connection) -> None:
     """Run brokers; append a record when told to, and report requests when asked."""
-    cluster = ScriptedCluster(BROKERS)
+    cluster = FakeCluster(BROKERS)
     cluster.add_topic(TOPIC, partitions)
     recorders = [Recorder(node.broker) for node in cluster.nodes.values()]
     for recorder in recorders:

@@ -25,9 +25,10 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
 from kafka_spark_source.schema import source_schema
-from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.log import Log, batch_of
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.log import batch_of
 from tests.fakes.tls import authority_pem, certificate, server_context
+from tests.simulation.kafka.batches import placed
 
 TOPIC: Final = "t"
 _RECORD: Final = bytes(100_000)
@@ -50,10 +51,9 @@ def serve(nodes: int, tls: bool, pipe: Connection) -> None:
 
     Sends how to connect.
     """
-    log = Log()
-    for _ in range(_BATCHES):
-        log.append(batch_of(*[_RECORD] * 10))
-    cluster = ScriptedCluster(nodes)
+    batch = batch_of(*[_RECORD] * 10)
+    log = [placed(batch, 10 * number, epoch=0) for number in range(_BATCHES)]
+    cluster = FakeCluster(nodes)
     security = SecurityOptions()
     if tls:
         security = SecurityOptions(protocol="SSL", truststore_certificates=authority_pem())
@@ -61,8 +61,10 @@ def serve(nodes: int, tls: bool, pipe: Connection) -> None:
         for node in cluster.nodes.values():
             node.broker.tls = context
     with cluster:
-        for partition in cluster.add_topic(TOPIC, nodes).partitions.values():
-            partition.log = log
+        cluster.add_topic(TOPIC, nodes, replicas=1)
+        with cluster.changing():
+            for number in range(nodes):
+                cluster.simulated.best(TopicPartition(TOPIC, number)).append(log)
         pipe.send(ClientConfig(bootstrap_servers=cluster.bootstrap_servers, security=security))
         pipe.poll(None)
 

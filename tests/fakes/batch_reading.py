@@ -17,7 +17,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import LATEST
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.source import KafkaDataSource
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION
 
 # Offset and value.
@@ -121,11 +121,11 @@ def read(servers: Iterable[Address | str], **options: object) -> Rows:
     return [row for task in plan(servers, beside=False, **options) for row in task.rows()]
 
 
-def _add_beside(cluster: ScriptedCluster, last_node: int) -> None:
+def _add_beside(cluster: FakeCluster, last_node: int) -> None:
     """BESIDE, with one partition at the leader of t-0 and one at the last node."""
-    topic = cluster.add_topic(BESIDE, 2)
-    topic.partitions[1].leader = last_node
-    for number in topic.partitions:
+    cluster.add_topic(BESIDE, 2)
+    cluster.move_leader(TopicPartition(BESIDE, 1), last_node)
+    for number in range(2):
         for values in IN_THREE:
             cluster.append(TopicPartition(BESIDE, number), *values)
 
@@ -133,9 +133,9 @@ def _add_beside(cluster: ScriptedCluster, last_node: int) -> None:
 @contextmanager
 def filled(
     *batches: tuple[bytes, ...], nodes: int = 1, beside: bool = False
-) -> Iterator[ScriptedCluster]:
+) -> Iterator[FakeCluster]:
     """A scripted cluster with the partition t-0 and these batches, and perhaps BESIDE."""
-    with ScriptedCluster(nodes) as cluster:
+    with FakeCluster(nodes) as cluster:
         cluster.add_topic(PARTITION.topic)
         for values in batches:
             cluster.append(PARTITION, *values)
@@ -150,7 +150,7 @@ def filled(
 @contextmanager
 def planned(
     *batches: tuple[bytes, ...], nodes: int = 3, beside: bool = False, **options: object
-) -> Iterator[tuple[ScriptedCluster, Task]]:
+) -> Iterator[tuple[FakeCluster, Task]]:
     """A cluster with one partition, and the task that reads it batch by batch."""
     with filled(*batches, nodes=nodes, beside=beside) as cluster:
         (task,) = plan(cluster.bootstrap_servers, beside=beside, **(ONE_BY_ONE | options))

@@ -9,27 +9,27 @@ from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.wire.schema import Request
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION
 
-Change: TypeAlias = Callable[[ScriptedCluster], object]
+Change: TypeAlias = Callable[[FakeCluster], object]
 
 
-def leader_of(cluster: ScriptedCluster) -> int:
-    return cluster.partition(PARTITION).leader
+def leader_of(cluster: FakeCluster) -> int:
+    return cluster.leader(PARTITION)
 
 
-def moves(cluster: ScriptedCluster) -> None:
+def moves(cluster: FakeCluster) -> None:
     cluster.move_leader(PARTITION, leader_of(cluster) % 3 + 1)
 
 
-def comes_back(cluster: ScriptedCluster) -> None:
+def comes_back(cluster: FakeCluster) -> None:
     """On another port; its connections and the responses on them are lost."""
     cluster.stop(leader_of(cluster))
     cluster.start(leader_of(cluster))
 
 
-def dies_and_another_leads(cluster: ScriptedCluster) -> None:
+def dies_and_another_leads(cluster: FakeCluster) -> None:
     dead = leader_of(cluster)
     cluster.stop(dead)
     moves(cluster)

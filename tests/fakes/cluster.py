@@ -1,103 +1,89 @@
-"""A cluster of scripted brokers: topics, leaders that move, nodes that stop and start.
+"""The simulated brokers of `tests.simulation.kafka` behind sockets: real threads, no delays.
 
-The state, and how tests change it; `handlers` makes the responses. Every change takes effect at
-once, on all brokers.
+Every change takes effect at once, on all brokers. `faults` has faults of responses.
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
-import uuid
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, Final
 
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_protocol.versions.releases import served_by
-from kafka_protocol.wire.schema import Request, VersionRange
-from tests.fakes import handlers
+from kafka_protocol.wire.schema import NO_VERSIONS, Request, VersionRange
 from tests.fakes.broker import Close, Handler, ScriptedBroker
 from tests.fakes.faults import Fault
-from tests.fakes.log import Log, batch_of
-from tests.fakes.producers import Producers
-
-_topic_numbers = itertools.count(1_000)
+from tests.fakes.log import PartitionLog, batch_of
+from tests.fakes.real_time import RealTime
+from tests.simulation.kafka.broker import Broker
+from tests.simulation.kafka.call import Call
+from tests.simulation.kafka.cluster import SimulatedCluster
+from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of
+from tests.simulation.kafka.groups import Committed, Group
+from tests.simulation.kafka.handlers.table import HANDLERS
+from tests.simulation.kafka.images import NO_LEADER, TopicImage
+from tests.simulation.kafka.settings import BrokerSettings, Delay, Release
+from tests.simulation.kafka.transactions import Entry
 
 NEWEST = "99"  # every version that we declare
-
-
-class Partition:
-    """A partition with its leader, leader epoch and log.
-
-    Attributes:
-        followers: Nodes that may be read instead of the leader, each with its own log.
-        preferred: The preferred read replica for requests with a rack (KIP-392); None for none.
-        producers: The last batches of each producer.
-        max_message_bytes: The largest batch.
-    """
-
-    def __init__(self, leader: int) -> None:
-        self.leader = leader
-        self.leader_epoch = 0
-        self.log = Log()
-        self.followers: dict[int, Log] = {}
-        self.preferred: int | None = None
-        self.producers = Producers()
-        self.max_message_bytes = 1_048_588
-
-
-class Topic:
-    """A name, an id, and partitions by their numbers."""
-
-    def __init__(self, name: str, topic_id: uuid.UUID, partitions: Iterable[Partition]) -> None:
-        self.name = name
-        self.topic_id = topic_id
-        self.partitions = dict(enumerate(partitions))
+_NOW: Final = Delay(0, 0)
+_IMMEDIATE: Final = BrokerSettings(
+    replication=_NOW,
+    metadata=_NOW,
+    markers=_NOW,
+    loading=_NOW,
+    request=_NOW,
+    startup=_NOW,
+    deletion=_NOW,
+    transaction_check_ms=0,
+)
+_NO_CONFIG: Final[Mapping[str, str]] = MappingProxyType({})
+_COORDINATOR_PARTITIONS: Final = 50  # offsets.topic.num.partitions
 
 
 class Node:
-    """One broker, running or stopped.
+    """One broker, and the socket that it listens on while it is up.
 
     Attributes:
-        versions: API key -> the versions that it serves.
-        broker: The broker as it runs, or ran last.
+        broker: The socket as it is, or was last.
     """
 
-    def __init__(self, release: str, table: dict[type[Request], Handler]) -> None:
+    def __init__(self, simulated: Broker, table: dict[type[Request], Handler]) -> None:
+        self.simulated = simulated
         self.broker = ScriptedBroker(table)
         self.is_up = False
-        self.release = release
 
     @property
-    def release(self) -> str:
-        return self._release
+    def versions(self) -> dict[int, VersionRange]:
+        """API key -> the versions that it serves."""
+        return self.simulated.versions
 
-    @release.setter
-    def release(self, release: str) -> None:
-        self._release = release
-        served = served_by(release)
-        declared = ((cls.api_key, cls.versions) for cls in self.broker.handlers)
-        self.versions = {
-            api_key: versions.intersection(served[api_key])
-            for api_key, versions in declared
-            if api_key in served
-        }
+    def become(self, release: str) -> None:
+        """Serve what another release serves."""
+        self.simulated.become(Release(release))
 
     def start(self) -> None:
         self.broker.__enter__()
         self.is_up = True
 
-    def stop(self) -> None:
-        if self.is_up:
-            self.broker.__exit__()
-            self.is_up = False
+
+@dataclass
+class _Refusals:
+    """An error for the next requests of a kind."""
+
+    kind: type[Request]
+    error: ErrorCode
+    node: int | None
+    count: int
 
 
 @contextmanager
@@ -115,43 +101,46 @@ def cluster_of(*addresses: Address, setup_ms: int = 2_000) -> Iterator[Cluster]:
         yield cluster
 
 
-T = TypeVar("T", bound="ScriptedCluster")
-
-
-class ScriptedCluster:
+class FakeCluster:
     """Brokers 1 to `nodes`, until the `with` block ends.
 
     Args:
-        nodes: How many.
-        release: The release of Kafka with the versions that they serve.
+        nodes: How many. All have a replica of each partition.
+        release: The release of Kafka that they are.
         cluster_id: Its id.
+        settings: What else brokers are configured with.
 
     Attributes:
-        advertised: Other addresses than their own, by node, that Metadata tells.
+        advertised: Other addresses than their own, by node, that brokers tell.
+        simulated: The brokers themselves; change them within `changing`.
     """
 
-    def __init__(self, nodes: int = 1, release: str = NEWEST, cluster_id: str = "scripted") -> None:
-        self.cluster_id = cluster_id
+    def __init__(
+        self, nodes: int = 1, release: str = NEWEST, cluster_id: str = "fake", **settings: Any
+    ) -> None:
         self.advertised: dict[int, Address] = {}
-        self.topics: dict[str, Topic] = {}
-        self.names: dict[uuid.UUID, str] = {}
-        self.coordinators: dict[str, int] = {}
-        self.committed: dict[str, dict[TopicPartition, int]] = {}
-        self.producer_ids = 0
+        self._time = RealTime()
+        self._changed = threading.Condition(threading.RLock())
+        self._refusals: list[_Refusals] = []
+        self.simulated = SimulatedCluster(
+            self._time,
+            nodes,
+            release,
+            replace(_IMMEDIATE, cluster_id=cluster_id, address_of=self._address_of, **settings),
+        )
         self.nodes = {
-            number: Node(release, self._table_of(number)) for number in range(1, nodes + 1)
+            number: Node(broker, {kind: partial(self._serve, number, kind) for kind in HANDLERS})
+            for number, broker in self.simulated.brokers.items()
         }
-        self._errors: dict[type[Request], deque[ErrorCode]] = defaultdict(deque)
-        self._lock = threading.Lock()
 
-    def __enter__(self: T) -> T:
+    def __enter__(self) -> FakeCluster:
         for node in self.nodes.values():
             node.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for node in self.nodes.values():
-            node.stop()
+        for number in self.nodes:
+            self.stop(number)
 
     def client(self, **options: Any) -> Cluster:
         """A client with all brokers as bootstrap servers, and short waits between tries."""
@@ -167,11 +156,9 @@ class ScriptedCluster:
     def bootstrap_servers(self) -> tuple[Address, ...]:
         return tuple(node.broker.address for node in self.nodes.values())
 
-    @property
-    def addresses(self) -> dict[int, Address]:
-        """The advertised address of each node that is up."""
-        own = {number: node.broker.address for number, node in self.nodes.items() if node.is_up}
-        return own | {number: each for number, each in self.advertised.items() if number in own}
+    def _address_of(self, number: int) -> tuple[str, int]:
+        address = self.advertised.get(number, self.nodes[number].broker.address)
+        return address.host, address.port
 
     def asked(self, kind: type[Request]) -> list[tuple[int, Any, int]]:
         """Every request of a kind: node, request, version; by node, in order for each."""
@@ -184,53 +171,204 @@ class ScriptedCluster:
 
     # --- Topics and records ----------------------------------------------------------------------
 
-    def add_topic(self, name: str, partitions: int = 1) -> Topic:
-        """Add a topic whose leaders are the nodes in turn; it replaces one of the same name."""
-        # As real ids, another one in each cluster of a process.
-        topic_id = uuid.UUID(int=next(_topic_numbers))
+    def add_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replicas: int | None = None,
+        config: Mapping[str, str] = _NO_CONFIG,
+    ) -> TopicImage:
+        """Add a topic whose leaders are the nodes in turn; it replaces one of the same name.
+
+        Args:
+            name: Its name.
+            partitions: How many.
+            replicas: How many of each; by default one on each node.
+            config: Its configuration.
+        """
         nodes = [*self.nodes]
-        topic = Topic(name, topic_id, [Partition(nodes[i % len(nodes)]) for i in range(partitions)])
-        self.names[topic_id] = name
-        self.topics[name] = topic
-        return topic
+        firsts = [at % len(nodes) for at in range(partitions)]
+        with self.changing():
+            if name in self.simulated.controller.topics:
+                self.simulated.delete_topic(name)
+                self._time.run_due()
+            assignments = [(*nodes[at:], *nodes[:at])[:replicas] for at in firsts]
+            return self._create(name, assignments, config)
 
-    def partition(self, topic_partition: TopicPartition) -> Partition:
-        return self.topics[topic_partition.topic].partitions[topic_partition.partition]
+    def _create(
+        self,
+        name: str,
+        assignments: list[tuple[int, ...]],
+        config: Mapping[str, str],
+        *,
+        is_internal: bool = False,
+    ) -> TopicImage:
+        return self.simulated.controller.create_topic(
+            name,
+            len(assignments),
+            len(self.nodes),
+            config,
+            is_internal=is_internal,
+            assignments=assignments,
+        )
 
-    def log(self, topic_partition: TopicPartition) -> Log:
-        return self.partition(topic_partition).log
+    @property
+    def topics(self) -> Mapping[str, TopicImage]:
+        """The topics of clients, by their names."""
+        known = self.simulated.controller.topics.items()
+        return MappingProxyType({name: each for name, each in known if not each.is_internal})
+
+    def delete_topic(self, *names: str) -> None:
+        """Delete topics, by default all."""
+        with self.changing():
+            for name in names or self.topics:
+                self.simulated.delete_topic(name)
+
+    def add_partitions(self, name: str, total: int) -> None:
+        with self.changing():
+            self.simulated.add_partitions(name, total)
+
+    def log(self, topic_partition: TopicPartition) -> PartitionLog:
+        return PartitionLog(self, topic_partition)
 
     def append(self, topic_partition: TopicPartition, *values: bytes) -> None:
         """Append one batch with these values."""
-        partition = self.partition(topic_partition)
-        partition.log.append(batch_of(*values), partition.leader_epoch)
+        self.log(topic_partition).append(batch_of(*values))
+
+    def leader(self, topic_partition: TopicPartition) -> int:
+        return self.simulated.leader(topic_partition)
 
     def move_leader(self, topic_partition: TopicPartition, node: int) -> None:
-        """Set another leader (-1 for none), with the next epoch."""
-        partition = self.partition(topic_partition)
-        with self._lock:
-            partition.leader = node
-            partition.leader_epoch += 1
+        """Set another leader (-1 for none), in a new epoch."""
+        with self.changing():
+            if node == self.leader(topic_partition):
+                self.simulated.elect(topic_partition, NO_LEADER)
+            self.simulated.elect(topic_partition, node, unclean=True)
 
     # --- Nodes -----------------------------------------------------------------------------------
 
     def stop(self, number: int) -> None:
-        """Stop a node and close its connections; it stays the leader of its partitions."""
-        self.nodes[number].stop()
+        """Close a node's connections and refuse new ones; it stays the leader of its partitions."""
+        with self._changed:
+            node = self.nodes[number]
+            was_up, node.is_up = node.is_up, False
+            self._changed.notify_all()
+        if was_up:
+            node.broker.__exit__()
 
     def start(self, number: int, release: str | None = None) -> None:
-        """Start a node again, on another port, perhaps with another release."""
+        """Listen again, on another port, perhaps as another release."""
         node = self.nodes[number]
         before = node.broker
         node.broker = ScriptedBroker(before.handlers)
         node.broker.requests = before.requests
-        node.release = release or node.release
+        if release is not None:
+            node.become(release)
         node.start()
 
     def offer(self, kind: type[Request], versions: VersionRange) -> None:
         """Set the versions of an API on all nodes, whatever their release."""
         for node in self.nodes.values():
-            node.versions[kind.api_key] = versions
+            node.simulated.offer(kind.api_key, versions)
+
+    # --- Coordinators ----------------------------------------------------------------------------
+
+    def move_coordinator(self, key: str, number: int) -> None:
+        """Make another node the coordinator of a group or transactional id; at first it is 1."""
+        with self.changing():
+            self._create_internal()
+            for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
+                place = TopicPartition(topic, partition_of(key, _COORDINATOR_PARTITIONS))
+                self.simulated.elect(place, number)
+
+    def _create_internal(self) -> None:
+        """Create the topics of coordinators, which brokers do when the first client looks."""
+        everywhere = [tuple(self.nodes)] * _COORDINATOR_PARTITIONS
+        for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
+            if topic not in self.simulated.controller.topics:
+                self._create(topic, everywhere, {"cleanup.policy": "compact"}, is_internal=True)
+        self._time.run_due()
+
+    @property
+    def committed(self) -> Mapping[str, Mapping[TopicPartition, int]]:
+        """The offsets of all groups."""
+        return MappingProxyType(
+            {
+                group: MappingProxyType({each: found.offset for each, found in offsets.items()})
+                for broker in self.simulated.brokers.values()
+                for shard in broker.groups.all_loaded
+                for group, offsets in shard.offsets.items()
+            }
+        )
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Replace the offsets of a group; none deletes it."""
+        with self.changing():
+            groups = self._groups(group)
+            described = groups.described.get(group)
+            groups.delete(group)
+            if described is not None:
+                groups.describe(group, described)
+            found = {each: Committed(offset, -1, "") for each, offset in offsets.items()}
+            groups.commit(group, found, lambda _: None)
+
+    def describe_group(self, name: str, group: Group) -> None:
+        """Give a group a state and members."""
+        with self.changing():
+            self._groups(name).describe(name, group)
+
+    def _groups(self, name: str) -> Any:
+        self._create_internal()
+        found = (broker.groups.find(name)[1] for broker in self.simulated.brokers.values())
+        return next(each for each in found if each is not None)
+
+    # --- Transactions ----------------------------------------------------------------------------
+
+    @property
+    def transactions(self) -> Mapping[str, Entry]:
+        """What the coordinators know, by transactional id."""
+        return MappingProxyType(
+            {
+                name: entry
+                for broker in self.simulated.brokers.values()
+                for shard in broker.transactions.all_loaded
+                for name, entry in shard.entries.items()
+            }
+        )
+
+    def set_transaction(self, name: str, **changes: Any) -> None:
+        """Change what the coordinator of an id knows."""
+        with self.changing():
+            shard = self._transactions(name)
+            shard.entries[name] = shard.entries[name]._replace(**changes)
+
+    def forget_transaction(self, name: str) -> None:
+        """Forget an id, as a coordinator does after transactional.id.expiration.ms."""
+        with self.changing():
+            del self._transactions(name).entries[name]
+
+    def time_out(self, name: str) -> None:
+        """Abort a transaction, as a coordinator does after transaction.timeout.ms."""
+        with self.changing():
+            shard = self._transactions(name)
+            shard.fence(name, shard.entries[name], lambda _: None)
+
+    def hold_markers(self) -> None:
+        """Leave transactions in their PREPARE states, until `write_markers`."""
+        for broker in self.simulated.brokers.values():
+            broker.held_markers = []
+
+    def write_markers(self) -> None:
+        """Write the markers that were held back, and hold back no more."""
+        with self.changing():
+            for broker in self.simulated.brokers.values():
+                held, broker.held_markers = broker.held_markers or [], None
+                for send in held:
+                    send()
+
+    def _transactions(self, name: str) -> Any:
+        found = (broker.transactions.find(name)[1] for broker in self.simulated.brokers.values())
+        return next(each for each in found if each is not None)
 
     # --- Faults ----------------------------------------------------------------------------------
 
@@ -240,27 +378,61 @@ class ScriptedCluster:
             table = self.nodes[number].broker.handlers
             table[kind] = fault(table[kind])
 
+    def add_fault(
+        self, kind: type[Request], error: ErrorCode, *, node: int | None = None, count: int = 1
+    ) -> None:
+        """Refuse the next requests of an API, for every partition; each takes one of these."""
+        with self._changed:
+            self._refusals.append(_Refusals(kind, error, node, count))
+
     def push_errors(self, kind: type[Request], *errors: ErrorCode) -> None:
-        """Refuse the next requests of an API with these errors, for every partition."""
-        self._errors[kind].extend(errors)
+        for error in errors:
+            self.add_fault(kind, error)
 
-    def _table_of(self, number: int) -> dict[type[Request], Handler]:
-        return {kind: partial(self._serve, number, kind) for kind in self._handlers()}
+    def _next_refusal(self, number: int, kind: type[Request]) -> ErrorCode:
+        for each in self._refusals:
+            if each.kind is kind and each.node in (None, number):
+                each.count -= 1
+                if not each.count:
+                    self._refusals.remove(each)
+                return each.error
+        return ErrorCode.NONE
 
-    def _handlers(self) -> Mapping[type[Request], Callable[[handlers.Context, Any], Any]]:
-        """What serves each kind of request; a cluster that knows more adds its own."""
-        return handlers.HANDLERS
+    # --- Requests --------------------------------------------------------------------------------
 
-    def _serves(self, number: int, kind: type[Request], version: int) -> bool:
-        """Whether a node has this version of an API."""
-        served = self.nodes[number].versions.get(kind.api_key)
-        return served is not None and version in served
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change the brokers within the block; at its end all of them have heard of it."""
+        with self._changed:
+            yield
+            self._time.run_due()
+            self._changed.notify_all()
 
     def _serve(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
-        if kind is not ApiVersionsRequest and not self._serves(number, kind, version):
+        node = self.nodes[number]
+        is_served = version in node.versions.get(kind.api_key, NO_VERSIONS)
+        if not is_served and kind is not ApiVersionsRequest:
             raise Close
-        with self._lock:
-            errors = self._errors[kind]
-            error = errors.popleft() if errors else ErrorCode.NONE
-            context = handlers.Context(self, number, version, error)
-            return self._handlers()[kind](context, request)
+        responses: list[Any] = []
+        with self.changing():
+            if kind is FindCoordinatorRequest:
+                self._create_internal()
+            error = self._next_refusal(number, kind)
+            HANDLERS[kind](
+                Call(
+                    node.simulated,
+                    request if is_served else None,
+                    version,
+                    lambda response, _mute_ms=0: responses.append(response),
+                    lambda: responses.append(Close()),
+                    lambda *_: error,
+                )
+            )
+        with self._changed:
+            while not responses and node.is_up:
+                self._time.wait(self._changed)
+                if self._time.run_due():
+                    self._changed.notify_all()
+        if not responses or isinstance(responses[0], Close):
+            raise Close
+        return responses[0]

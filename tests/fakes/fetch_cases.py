@@ -10,7 +10,7 @@ import crc32c
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.records.transactions import ABORT
-from tests.fakes.log import Log, batch_of, in_transaction
+from tests.fakes.log import PartitionLog, batch_of, in_transaction
 
 COMMIT = 1
 Topic = FetchResponse.FetchableTopicResponse
@@ -34,42 +34,42 @@ def compacted(batch: bytes, *, last_offset_delta: int, is_empty: bool = False) -
     return batch[:8] + length + batch[12:17] + crc32c.crc32c(covered).to_bytes(4, "big") + covered
 
 
-def hole(log: Log) -> None:
+def hole(log: PartitionLog) -> None:
     """Without offsets 3 to 9 and their batches."""
     log.append_at(0, batch_of(b"a", b"b", b"c"))
     log.append_at(10, batch_of(b"k"))
 
 
-def headless(log: Log) -> None:
+def headless(log: PartitionLog) -> None:
     """Without offsets 0 to 4, though the log starts at 0."""
     log.append_at(5, batch_of(b"f"))
 
 
-def short(log: Log) -> None:
+def short(log: PartitionLog) -> None:
     """The last batch lost offsets 3 and 4."""
     log.append_at(0, compacted(batch_of(b"a", b"b", b"c"), last_offset_delta=4))
 
 
-def hollow(log: Log) -> None:
+def hollow(log: PartitionLog) -> None:
     """The last batch has only its header."""
     log.append_at(0, batch_of(b"a", b"b", b"c"))
     log.append_at(3, compacted(batch_of(b"d"), last_offset_delta=6, is_empty=True))
 
 
-def transactions(log: Log) -> list[tuple[int, bytes]]:
+def transactions(log: PartitionLog) -> list[tuple[int, bytes]]:
     """Transactions of three producers; returns the rows that read_committed sees."""
     log.append(in_transaction(1, b"a0", b"a1"))  # 0, 1
     log.append(in_transaction(2, b"b0"))  # 2
     log.append(batch_of(b"plain"))  # 3
     log.append(in_transaction(1, b"a2"))  # 4
-    log.end_transaction(1, 0, ABORT)  # 5
+    log.end_transaction(1, ABORT)  # 5
     log.append(in_transaction(1, b"c0"))  # 6: a new transaction
     log.append(in_transaction(2, b"b1"))  # 7
-    log.end_transaction(2, 2, COMMIT)  # 8
-    log.end_transaction(1, 6, COMMIT)  # 9
-    log.end_transaction(3, 10, ABORT)  # 10: without records
+    log.end_transaction(2, COMMIT)  # 8
+    log.end_transaction(1, COMMIT)  # 9
+    log.end_transaction(3, ABORT)  # 10: without records
     log.append(in_transaction(2, b"d0", b"d1", b"d2"))  # 11 to 13
-    log.end_transaction(2, 11, ABORT)  # 14
+    log.end_transaction(2, ABORT)  # 14
     log.append(batch_of(b"end"))  # 15
     return [(2, b"b0"), (3, b"plain"), (6, b"c0"), (7, b"b1"), (15, b"end")]
 

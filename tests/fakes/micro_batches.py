@@ -8,7 +8,7 @@ from typing import TypeAlias
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.streaming.micro_batches import MicroBatches
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 
@@ -19,7 +19,7 @@ EARLIEST = {"startingOffsets": "earliest"}
 TOLERANT = {"failOnDataLoss": "false"}
 
 
-def append(cluster: ScriptedCluster, partition: TopicPartition, count: int) -> None:
+def append(cluster: FakeCluster, partition: TopicPartition, count: int) -> None:
     for _ in range(count):
         cluster.append(partition, b"a")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from kafka_protocol.client.clock import Deadline
@@ -15,7 +16,7 @@ from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import NEWEST, FakeCluster
 from tests.fakes.log import batch_of
 
 PARTITION = TopicPartition("t", 0)
@@ -25,10 +26,14 @@ IN_THREE = ((b"a",), (b"b",), (b"c",))
 
 @contextmanager
 def one_partition(
-    *batches: tuple[bytes, ...], nodes: int = 1, release: str = "99", **options: Any
-) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+    *batches: tuple[bytes, ...],
+    nodes: int = 1,
+    release: str = NEWEST,
+    racks: Mapping[int, str] = MappingProxyType({}),
+    **options: Any,
+) -> Iterator[tuple[FakeCluster, Cluster]]:
     """A cluster with the partition t-0 and these batches, and a client."""
-    with ScriptedCluster(nodes, release) as cluster:
+    with FakeCluster(nodes, release, racks=racks) as cluster:
         cluster.add_topic("t")
         for values in batches:
             cluster.append(PARTITION, *values)

@@ -7,7 +7,7 @@ import uuid
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION
 from tests.fakes.stream_reading import Options
 
@@ -15,13 +15,13 @@ OTHER = TopicPartition("u", 0)
 GO_ON: Options = {"failOnDataLoss": False}
 
 
-def fill(cluster: ScriptedCluster, *names: str, partition: TopicPartition = PARTITION) -> list[str]:
+def fill(cluster: FakeCluster, *names: str, partition: TopicPartition = PARTITION) -> list[str]:
     for name in names:
         cluster.append(partition, name.encode())
     return [*names]
 
 
-def recreate(cluster: ScriptedCluster, count: int, partitions: int = 1) -> list[str]:
+def recreate(cluster: FakeCluster, count: int, partitions: int = 1) -> list[str]:
     """Re-create the topic; returns the values of its records."""
     cluster.add_topic("t", partitions)
     return fill(cluster, *(f"new {number}" for number in range(count)))

@@ -20,7 +20,7 @@ from kafka_protocol.client.config.client import Address
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
 from tests.fakes.batch_reading import Rows, Task, filled
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION
 
 # Options of the source. Any: dicts of them are passed as keyword arguments beside typed ones.
@@ -224,7 +224,7 @@ class Query:
 @contextmanager
 def streaming(
     *batches: tuple[bytes, ...], nodes: int = 1, trigger: Trigger = "default", **options: object
-) -> Iterator[tuple[ScriptedCluster, Query]]:
+) -> Iterator[tuple[FakeCluster, Query]]:
     """A cluster with the partition t-0 and these batches, and a query before its first trigger.
 
     The options are as for Query; it reads from the earliest offset.

@@ -72,7 +72,8 @@ def test_releases(release: str) -> None:
 )
 def test_every_version_commits_and_fetches_offsets(kind: type[Request], version: int) -> None:
     with one_partition(nodes=2) as (cluster, client):
-        cluster.coordinators["g"] = 2
+        cluster.add_partitions("t", 2)
+        cluster.move_coordinator("g", 2)
         cluster.offer(kind, VersionRange(0, version))
         other = TopicPartition("t", 1)
         commit_offsets(client, "g", {PARTITION: 5, other: 0}, Deadline.after(SOON_MS))

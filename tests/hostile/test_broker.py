@@ -22,11 +22,12 @@ from kafka_protocol.wire.schema import Response
 from kafka_spark_source import cli
 from kafka_spark_source.cli.parsers.program import program
 from tests.fakes.broker import Handler
-from tests.fakes.groups import Group, GroupsCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.hostile.audit import Deed, watched
 from tests.hostile.broker import spoiled
 from tests.hostile.test_registry import DRAWS, PHASES
+from tests.simulation.kafka.groups import Group
 
 
 @contextmanager
@@ -65,7 +66,7 @@ COMMANDS: Final = (
 class Broker:
     """A scripted broker whose responses are spoiled. Each draw has a seed and a rate."""
 
-    def __init__(self, cluster: GroupsCluster) -> None:
+    def __init__(self, cluster: FakeCluster) -> None:
         self.cluster = cluster
         self.random = Random(0)
         self.rate = 0.0
@@ -98,12 +99,12 @@ class Broker:
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
     """Back-offs pass at once, and the parser is made once: it takes longer than most commands."""
-    with GroupsCluster() as cluster, pytest.MonkeyPatch.context() as patch, sleeps_take_no_time():
+    with FakeCluster() as cluster, pytest.MonkeyPatch.context() as patch, sleeps_take_no_time():
         patch.setattr("kafka_spark_source.cli.command.program", cache(program))
         cluster.add_topic("orders", partitions=2)
         cluster.append(TP, b"value", b"\x1b[2J", b"$(touch canary)")
-        cluster.committed["readers"] = {TP: 1}
-        cluster.groups["members"] = Group(members={"a client": [TP]})
+        cluster.commit("readers", {TP: 1})
+        cluster.describe_group("members", Group(members={"a client": [TP]}))
         yield Broker(cluster)
 
 

@@ -17,7 +17,7 @@ from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
 from kafka_spark_source.diagnosis.findings import Finding, Result
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.integration.access import DESCRIBE, READ, allow
 from tests.integration.clients import connected, soon
 from tests.integration.conftest import MakeTopic
@@ -129,7 +129,7 @@ def test_from_the_driver_and_the_executors(spark: SparkSession, guarded: KafkaCl
 def test_an_executor_that_cannot_reach_a_broker(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         second = cluster.nodes[2].broker.address
 
         def close_the_second(_spark: SparkSession) -> int:

@@ -21,7 +21,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from tests.fakes.batch_reading import IN_THREE, filled
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import write
 from tests.integration.conftest import MakeTopic, Read, Write
 from tests.integration.error_lines import first_line
@@ -102,7 +102,7 @@ UNREACHABLE = {
 
 
 @pytest.fixture
-def scripted(spark: SparkSession) -> Iterator[tuple[ScriptedCluster, DataFrame]]:
+def scripted(spark: SparkSession) -> Iterator[tuple[FakeCluster, DataFrame]]:
     """A cluster that can be made unreachable, and a read of it."""
     with filled(*IN_THREE) as cluster:
         servers = ",".join(map(str, cluster.bootstrap_servers))
@@ -111,7 +111,7 @@ def scripted(spark: SparkSession) -> Iterator[tuple[ScriptedCluster, DataFrame]]
 
 
 def test_fault_58_only_tasks_cannot_reach_the_brokers(
-    scripted: tuple[ScriptedCluster, DataFrame],
+    scripted: tuple[FakeCluster, DataFrame],
 ) -> None:
     cluster, df = scripted
     planned = df.rdd
@@ -127,7 +127,7 @@ def test_fault_58_only_tasks_cannot_reach_the_brokers(
 
 
 def test_fault_58_the_driver_cannot_reach_the_brokers(
-    scripted: tuple[ScriptedCluster, DataFrame],
+    scripted: tuple[FakeCluster, DataFrame],
 ) -> None:
     cluster, df = scripted
     cluster.stop(1)

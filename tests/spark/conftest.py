@@ -9,7 +9,7 @@ import pytest
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.streaming.micro_batches import MicroBatches
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.micro_batches import T0, T1, Query, append
 from tests.times import shorten
 
@@ -21,9 +21,9 @@ def set_default_max_age(monkeypatch: pytest.MonkeyPatch, ms: int) -> None:
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
+def cluster() -> Iterator[FakeCluster]:
     """t-0 with five records, t-1 with two."""
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=2)
         append(cluster, T0, 5)
         append(cluster, T1, 2)
@@ -55,7 +55,7 @@ def partitions_stay_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def query(cluster: ScriptedCluster, partitions_are_never_fresh: None) -> Iterator[Query]:
+def query(cluster: FakeCluster, partitions_are_never_fresh: None) -> Iterator[Query]:
     """Starts or restarts queries that request the partitions at each trigger."""
     begun = []
 

@@ -13,7 +13,7 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.sail import SailDataSource, _SailReader
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
 from kafka_spark_source.writing.delivery import UNKNOWN_TASK
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 READ = SERVERS | {"subscribe": "orders"}
@@ -25,7 +25,7 @@ def test_schemas_are_arrows() -> None:
     assert SailDataSource(READ | {"includeHeaders": "true"}).schema().equals(RECORD_SCHEMA)
 
 
-def test_readers_and_writers_are_pickled(cluster: ScriptedCluster) -> None:
+def test_readers_and_writers_are_pickled(cluster: FakeCluster) -> None:
     source = SailDataSource(READ)
     reader = pickle.loads(pickle.dumps(source.reader(source.schema())))
     assert isinstance(reader, DataSourceReader)

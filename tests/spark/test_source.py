@@ -21,7 +21,7 @@ from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
 from kafka_spark_source.writing.decision_format import TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.registry import registry, subjects
 
 pytestmark = pytest.mark.core
@@ -47,11 +47,11 @@ def test_the_schema_equals_that_of_the_batches() -> None:
     assert to_arrow_schema(source_schema(include_headers=True), **zone).equals(RECORD_SCHEMA)
 
 
-def servers_of(cluster: ScriptedCluster) -> dict[str, str]:
+def servers_of(cluster: FakeCluster) -> dict[str, str]:
     return {"kafka.bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
 
 
-def test_pickled_readers_and_writers_are_small(cluster: ScriptedCluster) -> None:
+def test_pickled_readers_and_writers_are_small(cluster: FakeCluster) -> None:
     source = KafkaDataSource(READ)
     reader = source.reader(source.schema())
     writer = KafkaDataSource(servers_of(cluster) | {"topic": "t"}).writer(VALUE, overwrite=False)
@@ -165,7 +165,7 @@ def test_a_schema_that_does_not_exist_is_told_at_load_and_by_a_stream() -> None:
             reader.initialOffset()
 
 
-def test_a_struct_is_written_with_its_schema(cluster: ScriptedCluster) -> None:
+def test_a_struct_is_written_with_its_schema(cluster: FakeCluster) -> None:
     to = servers_of(cluster) | AVRO | {"topic": "t"}
     rows = StructType().add("value", StructType().add("id", "long"))
     writer = pickle.loads(pickle.dumps(KafkaDataSource(to).writer(rows, overwrite=False)))

@@ -17,24 +17,22 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.options.partitioners import DEFAULT
-from kafka_protocol.records.batch import read_batches
-from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 
 ONLY_VALUE = SinkColumns(0, None, None, None, None, None)
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(nodes=2) as cluster:
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=3)
         yield cluster
         close_shared_clusters()
 
 
-def writer_to(cluster: ScriptedCluster, topic: str = "t", **options: str) -> RowWriter:
+def writer_to(cluster: FakeCluster, topic: str = "t", **options: str) -> RowWriter:
     servers = ",".join(map(str, cluster.bootstrap_servers))
     named = {name.replace("_", "."): value for name, value in options.items()}
     config = ClientConfig.from_options({"bootstrap.servers": servers} | named)
@@ -51,30 +49,25 @@ def rows(*values: bytes | None) -> pa.RecordBatch:
     return pa.record_batch([pa.array(values, pa.binary())], ["value"])
 
 
-def values_in(cluster: ScriptedCluster) -> list[bytes | None]:
-    found = []
-    for number in range(3):
-        log = cluster.log(TopicPartition("t", number))
-        stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
-        for batch in read_batches(memoryview(stored)):
-            found += [record.value for record in decode_records(batch)]
-    return found
+def values_in(cluster: FakeCluster) -> list[bytes | None]:
+    logs = (cluster.log(TopicPartition("t", number)) for number in range(3))
+    return [record.value for log in logs for record in log.records]
 
 
-def test_all_rows_are_acknowledged_when_a_task_is_done(cluster: ScriptedCluster) -> None:
+def test_all_rows_are_acknowledged_when_a_task_is_done(cluster: FakeCluster) -> None:
     values = [b"%d" % number for number in range(1_000)] + [None]
     batches = [rows(*values[:400]), rows(), rows(*values[400:])]
     assert write(writer_to(cluster), iter(batches)) == 1_001
     assert sorted(map(str, values_in(cluster))) == sorted(map(str, values))
 
 
-def test_a_task_without_rows_sends_no_request(cluster: ScriptedCluster) -> None:
+def test_a_task_without_rows_sends_no_request(cluster: FakeCluster) -> None:
     assert write(writer_to(cluster), iter([])) == 0
     assert not cluster.asked(ProduceRequest)
     assert not cluster.asked(InitProducerIdRequest)
 
 
-def test_tasks_of_a_worker_share_a_producer(cluster: ScriptedCluster) -> None:
+def test_tasks_of_a_worker_share_a_producer(cluster: FakeCluster) -> None:
     """Brokers keep each producer id for a day, in each partition."""
     for _ in range(3):
         write(writer_to(cluster), iter([rows(b"a")]))
@@ -82,7 +75,7 @@ def test_tasks_of_a_worker_share_a_producer(cluster: ScriptedCluster) -> None:
     assert values_in(cluster) == [b"a"] * 3
 
 
-def test_a_producer_that_failed_is_not_used_again(cluster: ScriptedCluster) -> None:
+def test_a_producer_that_failed_is_not_used_again(cluster: FakeCluster) -> None:
     cluster.push_errors(ProduceRequest, ErrorCode.INVALID_RECORD)
     with pytest.raises(BrokerError, match="INVALID_RECORD"):
         write(writer_to(cluster), iter([rows(b"refused")]))
@@ -91,7 +84,7 @@ def test_a_producer_that_failed_is_not_used_again(cluster: ScriptedCluster) -> N
     assert values_in(cluster) == [b"a"]
 
 
-def test_a_failure_of_the_rows_leaves_nothing_pending(cluster: ScriptedCluster) -> None:
+def test_a_failure_of_the_rows_leaves_nothing_pending(cluster: FakeCluster) -> None:
     def failing() -> Iterator[pa.RecordBatch]:
         yield rows(*[b"x" * 1_000] * 9_000)
         raise OSError("no more rows")
@@ -101,7 +94,7 @@ def test_a_failure_of_the_rows_leaves_nothing_pending(cluster: ScriptedCluster) 
     assert write(writer_to(cluster), iter([rows(b"a")])) == 1
 
 
-def test_an_unknown_topic_is_an_error(cluster: ScriptedCluster) -> None:
+def test_an_unknown_topic_is_an_error(cluster: FakeCluster) -> None:
     with (
         pytest.raises(BrokerError, match=r"Cannot write to topic 'u'.*UNKNOWN_TOPIC"),
         sleeps_take_no_time(),
@@ -109,7 +102,7 @@ def test_an_unknown_topic_is_an_error(cluster: ScriptedCluster) -> None:
         write(writer_to(cluster, "u"), iter([rows(b"a")]))
 
 
-def test_a_record_larger_than_a_request_is_an_error(cluster: ScriptedCluster) -> None:
+def test_a_record_larger_than_a_request_is_an_error(cluster: FakeCluster) -> None:
     writer = writer_to(cluster, max_request_size="2000", batch_size="1000")
     with pytest.raises(KafkaConfigError, match=r"t-\d takes 3,0\d\d bytes.*max\.request\.size"):
         write(writer, iter([rows(b"x" * 3_000)]))
@@ -119,7 +112,7 @@ def test_a_record_larger_than_a_request_is_an_error(cluster: ScriptedCluster) ->
     ("codec", "levels"), [("gzip", (1, 9)), ("lz4", (9, 17)), ("zstd", (-9, 19))]
 )
 def test_compression_levels_reach_the_encoder(
-    cluster: ScriptedCluster, codec: str, levels: tuple[int, int]
+    cluster: FakeCluster, codec: str, levels: tuple[int, int]
 ) -> None:
     text = b" ".join(b"%d" % (number * number) for number in range(20_000))
     for level in levels:

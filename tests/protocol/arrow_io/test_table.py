@@ -18,10 +18,9 @@ from kafka_protocol.arrow_io.table import write_table
 from kafka_protocol.columnar.arrays.views import HAS_VIEWS
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.records.batch import read_batches
-from kafka_protocol.records.record import Header, Record, decode_records
+from kafka_protocol.records.record import Header, Record
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.protocol.columnar.arrays.test_views import large_views
 
 PARTITIONS = 3
@@ -30,28 +29,26 @@ DAY_MS = int(DAY.timestamp() * 1000)
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(nodes=2) as cluster:
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=PARTITIONS)
         yield cluster
 
 
 @pytest.fixture
-def options(cluster: ScriptedCluster) -> dict[str, str]:
+def options(cluster: FakeCluster) -> dict[str, str]:
     return {"bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
 
 
-def records_in(cluster: ScriptedCluster, partition: int, topic: str = "t") -> list[Record]:
-    log = cluster.log(TopicPartition(topic, partition))
-    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
-    return [each for batch in read_batches(memoryview(stored)) for each in decode_records(batch)]
+def records_in(cluster: FakeCluster, partition: int, topic: str = "t") -> list[Record]:
+    return cluster.log(TopicPartition(topic, partition)).records
 
 
-def values_in(cluster: ScriptedCluster) -> list[bytes | None]:
+def values_in(cluster: FakeCluster) -> list[bytes | None]:
     return [each.value for n in range(PARTITIONS) for each in records_in(cluster, n)]
 
 
-def test_all_columns(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+def test_all_columns(cluster: FakeCluster, options: dict[str, str]) -> None:
     rows = {
         "value": ["one", None],
         "ignored": [1, 2],
@@ -88,7 +85,7 @@ FRAMES = {"value": ["one", "two"], "timestamp": [DAY.replace(tzinfo=None)] * 2}
         *("polars", "polars categories", "polars bytes"),
     ],
 )
-def test_kinds_of_data(cluster: ScriptedCluster, options: dict[str, str], data: Any) -> None:
+def test_kinds_of_data(cluster: FakeCluster, options: dict[str, str], data: Any) -> None:
     """Times without a zone are in UTC."""
     assert write_table(data, options, topic="t", partitioner="sticky") == 2
     assert sorted(map(str, values_in(cluster))) == ["b'one'", "b'two'"]
@@ -98,7 +95,7 @@ def test_kinds_of_data(cluster: ScriptedCluster, options: dict[str, str], data: 
 
 @pytest.mark.parametrize("kind", ["plain", "categories"])
 def test_what_is_below_milliseconds_is_cut_off(
-    cluster: ScriptedCluster, options: dict[str, str], kind: str
+    cluster: FakeCluster, options: dict[str, str], kind: str
 ) -> None:
     times = pd.to_datetime([f"{DAY:%Y-%m-%d}T00:00:00.{fraction}Z" for fraction in FRACTIONS])
     times = times.astype("datetime64[ns, UTC]")
@@ -111,7 +108,7 @@ def test_what_is_below_milliseconds_is_cut_off(
     assert found == {each.encode(): int(each[:3]) for each in FRACTIONS}
 
 
-def test_a_relation_of_duckdb(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+def test_a_relation_of_duckdb(cluster: FakeCluster, options: dict[str, str]) -> None:
     relation = duckdb.sql(
         "SELECT 'v' || i AS value, CAST(0 AS INT) AS partition FROM range(3) t(i)"
     )
@@ -120,12 +117,12 @@ def test_a_relation_of_duckdb(cluster: ScriptedCluster, options: dict[str, str])
 
 
 @pytest.mark.parametrize("data", [[], pa.table({"value": pa.array([], pa.string())})])
-def test_no_rows(cluster: ScriptedCluster, options: dict[str, str], data: Any) -> None:
+def test_no_rows(cluster: FakeCluster, options: dict[str, str], data: Any) -> None:
     assert write_table(data, options, topic="t") == 0
     assert not cluster.asked(ProduceRequest)
 
 
-def test_progress(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+def test_progress(cluster: FakeCluster, options: dict[str, str]) -> None:
     table = pa.table({"value": [b"%d" % n for n in range(10)]})
     seen: list[int] = []
     write_table(table.to_batches(max_chunksize=4), options, topic="t", progress=seen.append)
@@ -133,7 +130,7 @@ def test_progress(cluster: ScriptedCluster, options: dict[str, str]) -> None:
 
 
 def test_a_data_frame_is_converted_in_pieces(
-    cluster: ScriptedCluster, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One array of Polars may have more text than Arrow's arrays of bytes can have."""
     monkeypatch.setattr(table, "CHUNK_BYTES", 200)
@@ -181,7 +178,7 @@ def test_views_that_share_bytes_count_as_many_times() -> None:
     ids=str,
 )
 def test_what_cannot_be_written(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
     options: dict[str, str],
     columns: dict[str, list[Any]],
     topic: str | None,
@@ -217,9 +214,7 @@ def test_batches_with_other_columns(options: dict[str, str], other: dict[str, li
         write_table(batches, options, topic="t")
 
 
-def test_batches_with_columns_in_other_order(
-    cluster: ScriptedCluster, options: dict[str, str]
-) -> None:
+def test_batches_with_columns_in_other_order(cluster: FakeCluster, options: dict[str, str]) -> None:
     batches = [
         pa.record_batch({"value": ["v"], "key": ["k"]}),
         pa.record_batch({"key": [b"k"], "more": [1], "value": [b"w"]}),
@@ -233,7 +228,7 @@ def test_an_unknown_partitioner(options: dict[str, str]) -> None:
         write_table(pa.table({"value": ["v"]}), options, topic="t", partitioner="first")
 
 
-def test_the_broker_refuses_a_row(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+def test_the_broker_refuses_a_row(cluster: FakeCluster, options: dict[str, str]) -> None:
     cluster.push_errors(ProduceRequest, ErrorCode.INVALID_RECORD)
     with pytest.raises(BrokerError, match=r"t-\d.*INVALID_RECORD"):
         write_table(pa.table({"value": ["v"]}), options, topic="t")

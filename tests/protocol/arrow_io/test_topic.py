@@ -16,7 +16,7 @@ from kafka_protocol.arrow_io.topic import create_topic, offsets_for_times, read_
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.config_error import config_error
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FIRST = TopicPartition("t", 0)
@@ -27,15 +27,15 @@ VALUES = [b"a", b"b", b"c"]
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster() as cluster:
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster() as cluster:
         cluster.add_topic("t")
         cluster.append(FIRST, *VALUES)
         yield cluster
 
 
 @pytest.fixture
-def options(cluster: ScriptedCluster) -> dict[str, str]:
+def options(cluster: FakeCluster) -> dict[str, str]:
     return {"bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
 
 

@@ -14,7 +14,7 @@ from kafka_protocol.client.pool import close_shared_clusters, shared_cluster, sh
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import batch_of
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -26,14 +26,14 @@ BOTH = 2
 
 
 @pytest.fixture
-def scripted() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster() as cluster:
+def scripted() -> Iterator[FakeCluster]:
+    with FakeCluster() as cluster:
         cluster.add_topic("t")
         yield cluster
         close_shared_clusters()
 
 
-def configs(scripted: ScriptedCluster, count: int) -> list[ClientConfig]:
+def configs(scripted: FakeCluster, count: int) -> list[ClientConfig]:
     """Configurations that differ in their client id."""
     config = ClientConfig(bootstrap_servers=scripted.bootstrap_servers)
     return [replace(config, client_id=f"query-{number}") for number in range(count)]
@@ -51,13 +51,13 @@ def write(config: ClientConfig) -> None:
         producer.add(T0, batch_of(b"x"))
 
 
-def test_few_configurations_stay_connected(scripted: ScriptedCluster) -> None:
+def test_few_configurations_stay_connected(scripted: FakeCluster) -> None:
     for config in configs(scripted, 40):
         read(config)
     scripted.nodes[1].broker.wait_for_open_connections(16 * BOTH)
 
 
-def test_the_configurations_used_last_are_kept(scripted: ScriptedCluster) -> None:
+def test_the_configurations_used_last_are_kept(scripted: FakeCluster) -> None:
     first, *others = configs(scripted, 40)
     cluster = shared_cluster(first)
     for other in others:
@@ -69,7 +69,7 @@ def test_the_configurations_used_last_are_kept(scripted: ScriptedCluster) -> Non
     assert scripted.nodes[1].broker.connections == before
 
 
-def test_a_cluster_in_use_is_never_closed(scripted: ScriptedCluster) -> None:
+def test_a_cluster_in_use_is_never_closed(scripted: FakeCluster) -> None:
     config, *others = configs(scripted, 40)
     soon = Deadline.after(SOON_MS)
     read(config)
@@ -83,7 +83,7 @@ def test_a_cluster_in_use_is_never_closed(scripted: ScriptedCluster) -> None:
     assert not broker.is_closed
 
 
-def test_idle_connections_are_closed_by_the_next_task(scripted: ScriptedCluster) -> None:
+def test_idle_connections_are_closed_by_the_next_task(scripted: FakeCluster) -> None:
     idle, other = configs(scripted, 2)
     with sleeps_take_no_time() as pass_seconds:
         read(idle)
@@ -97,7 +97,7 @@ def test_idle_connections_are_closed_by_the_next_task(scripted: ScriptedCluster)
         read(idle)
 
 
-def test_reads_and_writes_share_no_connection(scripted: ScriptedCluster) -> None:
+def test_reads_and_writes_share_no_connection(scripted: FakeCluster) -> None:
     """A write in the middle of a read: neither receives what is for the other."""
     (config,) = configs(scripted, 1)
     read(config)
@@ -110,14 +110,14 @@ def test_reads_and_writes_share_no_connection(scripted: ScriptedCluster) -> None
     scripted.nodes[1].broker.wait_for_open_connections(2 * BOTH)
 
 
-def test_threads_share_no_connection(scripted: ScriptedCluster) -> None:
+def test_threads_share_no_connection(scripted: FakeCluster) -> None:
     (config,) = configs(scripted, 1)
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(shared_cluster, config).result()
     assert shared_cluster(config) is not other
 
 
-def test_a_producer_keeps_its_id_while_it_is_used(scripted: ScriptedCluster) -> None:
+def test_a_producer_keeps_its_id_while_it_is_used(scripted: FakeCluster) -> None:
     config, *others = configs(scripted, 40)
     for _ in range(3):
         write(config)

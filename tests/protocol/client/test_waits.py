@@ -8,7 +8,7 @@ from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.waits import observed_by, waiting_for
 from kafka_protocol.errors import BrokerError, ErrorCode
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 
 
@@ -25,7 +25,7 @@ def test_a_wait_begins_and_ends() -> None:
 
 def test_the_client_tells_which_broker_it_waits_for() -> None:
     seen: list[str | None] = []
-    with ScriptedCluster() as cluster, observed_by(seen.append):
+    with FakeCluster() as cluster, observed_by(seen.append):
         cluster.add_topic("orders")
         client = cluster.client()
         client.topics(["orders"], Deadline.after(10_000))

@@ -17,8 +17,9 @@ from kafka_protocol.records.fetch_response import (
 )
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from tests.fakes.log import Log, batch_of
+from tests.fakes.log import batch_of
 from tests.protocol.records.batches import overflow, plain, wrapped
+from tests.simulation.kafka.batches import placed
 
 PARTITION = TopicPartition("t", 0)
 ID = uuid.UUID(int=7)
@@ -28,10 +29,8 @@ Topic = FetchResponse.FetchableTopicResponse
 
 def stored(*epochs: int) -> bytes:
     """One batch of two records for each epoch."""
-    log = Log()
-    for epoch in epochs:
-        log.append(batch_of(b"a", b"b"), epoch)
-    return log.read(0, log.end_offset, 10_000, first_whole=True)
+    batches = (placed(batch_of(b"a", b"b"), 2 * at, epoch) for at, epoch in enumerate(epochs))
+    return b"".join(stored.data for stored in batches)
 
 
 def taken_from(records: bytes, start: int, until: int, high_watermark: int = 100) -> TakenBatches:
@@ -95,9 +94,7 @@ def test_fault_31_a_batch_behind_the_high_watermark_is_an_error_if_it_stays() ->
 
 
 def at(base_offset: int, *values: bytes) -> bytes:
-    log = Log()
-    log.append_at(base_offset, batch_of(*values))
-    return log.read(0, log.end_offset, 10_000, first_whole=True)
+    return placed(batch_of(*values), base_offset, epoch=0).data
 
 
 def flipped(data: bytes) -> bytes:

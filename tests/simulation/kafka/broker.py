@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.wire.schema import VersionRange
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Shards
 from tests.simulation.kafka.groups import Groups
 from tests.simulation.kafka.images import NO_LEADER, ClusterImage, PartitionImage, TopicImage
@@ -33,8 +34,11 @@ class Broker:
 
     Attributes:
         peers: All brokers by node.
+        versions: API key -> the versions that it serves.
+        offered: The APIs whose versions a test has set.
         disks: What is on its disk.
         image: What it has heard of the cluster.
+        held_markers: The markers that are not sent yet, while a test holds them back; else None.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Broker:
         self.truth = truth
         self.release = Release("4.3")
         self.versions = self.release.versions()
+        self.offered: set[int] = set()
         self.disks: dict[TopicPartition, Disk] = {}
         self.replicas: dict[TopicPartition, Replica] = {}
         self.image = ClusterImage({}, ())
@@ -64,6 +69,7 @@ class Broker:
         self.is_up = False
         self.is_paused = False
         self.quota: float | None = None
+        self.held_markers: list[Callable[[], None]] | None = None
         self.owed_bytes = 0.0
         self.owed_since_ms = 0.0
         self.life = 0  # counts its ends
@@ -124,8 +130,7 @@ class Broker:
 
     def start(self, release: Release) -> None:
         """Begin a life with what is on disk."""
-        self.release = release
-        self.versions = release.versions()
+        self.become(release)
         self.is_up = True
         self._heard_ms = self.now_ms
         self.image = ClusterImage({}, ())
@@ -134,6 +139,17 @@ class Broker:
         self.hear_live(self.controller.live)
         for topic_partition in [tp for tp in self.disks if tp not in self.replicas]:
             del self.disks[topic_partition]  # deleted while the broker was down
+
+    def become(self, release: Release) -> None:
+        """Serve what another release serves."""
+        self.release = release
+        self.versions = release.versions()
+        self.offered.clear()
+
+    def offer(self, api_key: int, versions: VersionRange) -> None:
+        """Serve other versions of an API than the release does."""
+        self.versions[api_key] = versions
+        self.offered.add(api_key)
 
     def kill(self) -> None:
         """End: only what is on disk is left."""

@@ -278,12 +278,12 @@ class SimulatedCluster:
 
     def log(self, topic_partition: TopicPartition) -> list[TrueRecord]:
         """The leader's records from the log start to the high watermark, with their outcomes."""
-        replica = self._best(topic_partition)
+        replica = self.best(topic_partition)
         return records_of(replica.log.batches, replica.log.start_offset, replica.high_watermark)
 
     def committed(self, topic_partition: TopicPartition) -> list[TrueRecord]:
         """The records that a reader of committed ones may see now."""
-        replica = self._best(topic_partition)
+        replica = self.best(topic_partition)
         until = replica.last_stable_offset
         return [
             r for r in self.log(topic_partition) if r.outcome == "committed" and r.offset < until
@@ -305,19 +305,19 @@ class SimulatedCluster:
 
     def log_start(self, topic_partition: TopicPartition) -> int:
         """The offset before which everything is deleted."""
-        return self._best(topic_partition).log.start_offset
+        return self.best(topic_partition).log.start_offset
 
     def log_end(self, topic_partition: TopicPartition) -> int:
         """The offset of the next record, replicated or not."""
-        return self._best(topic_partition).log.end_offset
+        return self.best(topic_partition).log.end_offset
 
     def high_watermark(self, topic_partition: TopicPartition) -> int:
-        return self._best(topic_partition).high_watermark
+        return self.best(topic_partition).high_watermark
 
     def last_stable_offset(self, topic_partition: TopicPartition) -> int:
-        return self._best(topic_partition).last_stable_offset
+        return self.best(topic_partition).last_stable_offset
 
-    def _best(self, topic_partition: TopicPartition) -> Replica:
+    def best(self, topic_partition: TopicPartition) -> Replica:
         """The leader's replica; without a leader, that of a broker that is in sync."""
         topic = self.controller.topics[topic_partition.topic]
         partition = topic.partitions[topic_partition.partition]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from kafka_protocol.errors import ErrorCode
@@ -65,10 +65,13 @@ class Controller:
         config: Mapping[str, str],
         *,
         is_internal: bool = False,
+        assignments: Sequence[tuple[int, ...]] = (),
     ) -> TopicImage:
-        """Create a topic with its replicas on the live nodes in turn."""
+        """Create a topic; its replicas are on the live nodes in turn, or as assigned."""
         topic_id = uuid.UUID(int=self._random.getrandbits(128), version=4)
-        placed = tuple(self._place(replication) for _ in range(partitions))
+        placed = tuple(PartitionImage(each, each, each[0]) for each in assignments) or tuple(
+            self._place(replication) for _ in range(partitions)
+        )
         topic = TopicImage(name, topic_id, dict(config), placed, is_internal)
         self._set(topic)
         return topic
@@ -96,9 +99,12 @@ class Controller:
     # --- Leaders and in-sync replicas ------------------------------------------------------------
 
     def elect(self, topic_partition: TopicPartition, node: int, *, unclean: bool = False) -> bool:
-        """Make another replica the leader; whether it could be."""
+        """Make another replica the leader, or none (NO_LEADER); whether it could be."""
         topic = self.topics[topic_partition.topic]
         partition = topic.partitions[topic_partition.partition]
+        if node == NO_LEADER:
+            self._change(topic, topic_partition.partition, partition.isr, node)
+            return True
         if node not in self.live or node not in partition.replicas:
             return False
         if node not in partition.isr and not unclean:

@@ -82,7 +82,10 @@ class MarkerRun:
             leader.after(0, lambda: self._append(leader.replicas.get(each), answer))
             broker.after(_REQUEST_TIMEOUT_MS, lambda: answer(ErrorCode.REQUEST_TIMED_OUT))
 
-        broker.after(broker.draw(broker.settings.markers), send)
+        if broker.held_markers is None:
+            broker.after(broker.draw(broker.settings.markers), send)
+        else:
+            broker.held_markers.append(send)
 
     @property
     def _is_current(self) -> bool:

@@ -110,7 +110,7 @@ class Transactions:
         elif entry.state in _TYPES:
             done(ErrorCode.CONCURRENT_TRANSACTIONS, None)
         elif entry.state is State.ONGOING:
-            self._fence(
+            self.fence(
                 name, entry, lambda error: done(error or ErrorCode.CONCURRENT_TRANSACTIONS, None)
             )
         else:
@@ -138,7 +138,7 @@ class Transactions:
     def _begun(self, name: str, new: Entry, done: Ended) -> None:
         self._write(name, new, lambda e: done(e, None if e else new.producer))
 
-    def _fence(self, name: str, entry: Entry, done: Done) -> None:
+    def fence(self, name: str, entry: Entry, done: Done) -> None:
         """Abort an open transaction, and shut its producer out."""
         epoch = min(entry.epoch + 1, MAX_EPOCH + 1)
         prepared = entry._replace(state=State.PREPARE_ABORT, epoch=epoch, last_epoch=NO_EPOCH)
@@ -264,7 +264,7 @@ class Transactions:
                 if name in self._pending:
                     broker.after(pause, look)
                 else:
-                    self._fence(name, now, lambda _: None)
+                    self.fence(name, now, lambda _: None)
 
         broker.after(max(0, left) + pause, look)
 

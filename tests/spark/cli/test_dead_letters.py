@@ -11,7 +11,7 @@ import pytest
 from kafka_protocol.records.record import Header, Record
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS
 from tests.protocol.records.batches import batch_of
 
@@ -39,9 +39,9 @@ def letter(place: int, exception: str, reason: str, *, hours: int = 0) -> Record
 def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A broker with dead letters in two partitions, and a record that is none."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("dead", partitions=2)
-        logs = [cluster.partition(TopicPartition("dead", each)).log for each in (0, 1)]
+        logs = [cluster.log(TopicPartition("dead", each)) for each in (0, 1)]
         for record in (
             letter(1, "PayloadError", "the value: old"),
             letter(2, "PayloadError", f"the value: new {RED}", hours=2),

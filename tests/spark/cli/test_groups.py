@@ -23,9 +23,10 @@ from kafka_protocol.wire.schema import Request
 from kafka_spark_source import cli
 from tests.fakes import faults
 from tests.fakes.broker import Close, Handler
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.deadlines import PassesWhen
-from tests.fakes.groups import Group, GroupsCluster
 from tests.fakes.transactions import soon
+from tests.simulation.kafka.groups import Group
 from tests.times import shorten
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -39,20 +40,20 @@ def _no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cluster() -> Iterator[GroupsCluster]:
+def cluster() -> Iterator[FakeCluster]:
     """Two brokers, five and two records, and the group `readers` at 2 and 1."""
-    with GroupsCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("orders", partitions=2)
         cluster.append(FIRST, *(b"a%d" % number for number in range(5)))
         cluster.append(SECOND, b"b0", b"b1")
-        cluster.committed["readers"] = {FIRST: 2, SECOND: 1}
+        cluster.commit("readers", {FIRST: 2, SECOND: 1})
         yield cluster
 
 
 class Groups:
     """Runs `pykafka groups` in this process."""
 
-    def __init__(self, cluster: GroupsCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
         self._cluster = cluster
         self._capsys = capsys
 
@@ -69,17 +70,17 @@ class Groups:
 
 
 @pytest.fixture
-def groups(cluster: GroupsCluster, capsys: pytest.CaptureFixture[str]) -> Groups:
+def groups(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Groups:
     return Groups(cluster, capsys)
 
 
-def in_use(cluster: GroupsCluster, kind: str) -> None:
-    cluster.groups["readers"] = Group(kind, {"app-1": [FIRST], "app-2": [SECOND]})
+def in_use(cluster: FakeCluster, kind: str) -> None:
+    cluster.describe_group("readers", Group(kind, {"app-1": [FIRST], "app-2": [SECOND]}))
 
 
-def test_list_asks_every_broker(cluster: GroupsCluster, groups: Groups) -> None:
-    cluster.groups["shared"] = Group("share", protocol_type="share")
-    cluster.coordinators["shared"] = 2
+def test_list_asks_every_broker(cluster: FakeCluster, groups: Groups) -> None:
+    cluster.describe_group("shared", Group("share", protocol_type="share"))
+    cluster.move_coordinator("shared", 2)
     in_use(cluster, "consumer")
     assert groups.json("list") == [
         {
@@ -102,21 +103,21 @@ def test_list_asks_every_broker(cluster: GroupsCluster, groups: Groups) -> None:
     assert first.split() == ["readers", "consumer", "Stable", "consumer", "1"]
 
 
-def test_list_shows_what_the_others_tell(cluster: GroupsCluster, groups: Groups) -> None:
-    cluster.coordinators["readers"] = 2
+def test_list_shows_what_the_others_tell(cluster: FakeCluster, groups: Groups) -> None:
+    cluster.move_coordinator("readers", 2)
     cluster.push_errors(ListGroupsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     assert [each["group"] for each in groups.json("list")] == ["readers"]
     cluster.push_errors(ListGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     assert "GROUP_AUTHORIZATION_FAILED" in groups("list", code=1)
-    cluster.committed.clear()
+    cluster.commit("readers", {})
     assert groups("list") == "there is no group that you may describe\n"
     assert groups.json("list") == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_describe(cluster: GroupsCluster, groups: Groups, kind: str) -> None:
+def test_describe(cluster: FakeCluster, groups: Groups, kind: str) -> None:
+    cluster.commit("readers", {FIRST: 2})
     in_use(cluster, kind)
-    del cluster.committed["readers"][SECOND]
     found = groups.json("describe", "readers")
     assert (found["type"], found["state"], found["coordinator"]) == (kind, "Stable", 1)
     assert found["assignor"] == {"classic": "range", "consumer": "uniform"}[kind]
@@ -141,8 +142,8 @@ def test_describe_a_group_without_members(groups: Groups) -> None:
     assert "There is no group 'none'" in groups("describe", "none", code=1)
 
 
-def test_describe_a_topic_that_is_gone(cluster: GroupsCluster, groups: Groups) -> None:
-    cluster.committed["readers"][TopicPartition("gone", 0)] = 7
+def test_describe_a_topic_that_is_gone(cluster: FakeCluster, groups: Groups) -> None:
+    cluster.commit("readers", {FIRST: 2, SECOND: 1, TopicPartition("gone", 0): 7})
     gone, *others = groups.json("describe", "readers")["partitions"]
     assert (gone["topic"], gone["committed"], gone["latest"], gone["records"]) == (
         *("gone", 7),
@@ -156,8 +157,8 @@ def test_describe_a_topic_that_is_gone(cluster: GroupsCluster, groups: Groups) -
     assert cluster.committed["readers"][FIRST] == 0
 
 
-def test_reset(cluster: GroupsCluster, groups: Groups) -> None:
-    before = cluster.committed["readers"].copy()
+def test_reset(cluster: FakeCluster, groups: Groups) -> None:
+    before = dict(cluster.committed["readers"])
     shown = groups("reset", "readers", "--to", "earliest", "--dry-run")
     assert "3 records at most are read again" in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -169,7 +170,7 @@ def test_reset(cluster: GroupsCluster, groups: Groups) -> None:
     assert cluster.committed["readers"] == {FIRST: 0, SECOND: 0}
 
 
-def test_reset_forward(cluster: GroupsCluster, groups: Groups) -> None:
+def test_reset_forward(cluster: FakeCluster, groups: Groups) -> None:
     error = groups("reset", "readers", "--to", "latest", "--yes", code=1)
     assert "has not come that far in orders-0, orders-1: 4 offsets would never" in error
     shown = groups("reset", "readers", "--to", "latest-1", "--skip", "--yes")
@@ -177,7 +178,7 @@ def test_reset_forward(cluster: GroupsCluster, groups: Groups) -> None:
     assert cluster.committed["readers"] == {FIRST: 4, SECOND: 1}
 
 
-def test_reset_named_partitions(cluster: GroupsCluster, groups: Groups) -> None:
+def test_reset_named_partitions(cluster: FakeCluster, groups: Groups) -> None:
     groups("reset", "readers", "--to", '{"orders":{"1":0}}', "--yes")
     assert cluster.committed["readers"] == {FIRST: 2, SECOND: 0}
     error = groups("reset", "readers", "--to", '{"orders":{"7":0}}', code=1)
@@ -188,7 +189,7 @@ def test_reset_named_partitions(cluster: GroupsCluster, groups: Groups) -> None:
     assert "either in the JSON" in error
 
 
-def test_reset_a_new_group(cluster: GroupsCluster, groups: Groups) -> None:
+def test_reset_a_new_group(cluster: FakeCluster, groups: Groups) -> None:
     """With topics it gets offsets, as with Kafka's own tool."""
     assert "no group 'new'" in groups("reset", "new", "--to", "latest", code=1)
     found = groups.json("reset", "new", "--to", "latest", "--topic", "orders", "--yes")
@@ -199,7 +200,7 @@ def test_reset_a_new_group(cluster: GroupsCluster, groups: Groups) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [("reset", "--to", "earliest"), ("delete",)])
 def test_a_group_in_use_is_refused(
-    cluster: GroupsCluster, groups: Groups, kind: str, command: tuple[str, ...]
+    cluster: FakeCluster, groups: Groups, kind: str, command: tuple[str, ...]
 ) -> None:
     in_use(cluster, kind)
     name, *more = command
@@ -210,8 +211,8 @@ def test_a_group_in_use_is_refused(
     assert not cluster.asked(DeleteGroupsRequest)
 
 
-def test_a_group_that_waits_for_members_is_refused(cluster: GroupsCluster, groups: Groups) -> None:
-    cluster.groups["readers"] = Group(state="PreparingRebalance")
+def test_a_group_that_waits_for_members_is_refused(cluster: FakeCluster, groups: Groups) -> None:
+    cluster.describe_group("readers", Group(state="PreparingRebalance"))
     error = groups("reset", "readers", "--to", "earliest", "--yes", code=1)
     assert "its state is PreparingRebalance, members: none yet" in error
 
@@ -230,7 +231,7 @@ def before_each(act: Callable[[int], None]) -> Callable[[Handler], Handler]:
     return spoiled
 
 
-def test_members_that_join_while_it_is_reset(cluster: GroupsCluster, groups: Groups) -> None:
+def test_members_that_join_while_it_is_reset(cluster: FakeCluster, groups: Groups) -> None:
     cluster.spoil(OffsetCommitRequest, before_each(lambda _: in_use(cluster, "classic")), node=1)
     error = groups("reset", "readers", "--to", "earliest", "--yes", code=1)
     assert "has members by now" in error
@@ -238,10 +239,10 @@ def test_members_that_join_while_it_is_reset(cluster: GroupsCluster, groups: Gro
     assert cluster.committed["readers"] == {FIRST: 2, SECOND: 1}
 
 
-def test_offsets_that_change_while_it_is_reset(cluster: GroupsCluster, groups: Groups) -> None:
+def test_offsets_that_change_while_it_is_reset(cluster: FakeCluster, groups: Groups) -> None:
     def read_on(number: int) -> None:
         if number == 2:
-            cluster.committed["readers"][FIRST] = 4
+            cluster.commit("readers", {FIRST: 4, SECOND: 1})
 
     cluster.spoil(DescribeGroupsRequest, before_each(read_on), node=1)
     error = groups("reset", "readers", "--to", "earliest", "--yes", code=1)
@@ -249,7 +250,7 @@ def test_offsets_that_change_while_it_is_reset(cluster: GroupsCluster, groups: G
     assert cluster.committed["readers"] == {FIRST: 4, SECOND: 1}
 
 
-def test_delete(cluster: GroupsCluster, groups: Groups) -> None:
+def test_delete(cluster: FakeCluster, groups: Groups) -> None:
     assert "nothing was deleted" in groups("delete", "readers", code=1)
     assert groups("delete", "readers", "--yes") == "deleted the group 'readers'\n"
     assert cluster.committed == {}
@@ -271,7 +272,7 @@ def test_old_brokers_say_what_they_cannot(
     def close(_request: object, _version: int) -> None:
         raise Close
 
-    with GroupsCluster(release=release) as cluster:
+    with FakeCluster(release=release) as cluster:
         if release == "0.8.2":
             cluster.spoil(ApiVersionsRequest, lambda _handler: close)
         fallback = ["-X", f"broker.version.fallback={release}"]
@@ -280,22 +281,22 @@ def test_old_brokers_say_what_they_cannot(
 
 def test_brokers_that_do_not_tell_all_offsets(capsys: pytest.CaptureFixture[str]) -> None:
     """Those of partitions that a member reads are asked for by name."""
-    with GroupsCluster(release="0.10.1") as cluster:
+    with FakeCluster(release="0.10.1") as cluster:
         cluster.add_topic("orders")
         cluster.append(FIRST, b"a", b"b")
-        cluster.committed["readers"] = {FIRST: 1}
+        cluster.commit("readers", {FIRST: 1})
         groups = Groups(cluster, capsys)
         assert "Kafka 0.10.2 or newer" in groups("describe", "readers", code=1)
-        cluster.groups["readers"] = Group(members={"app": [FIRST]})
+        cluster.describe_group("readers", Group(members={"app": [FIRST]}))
         (found,) = groups.json("describe", "readers")["partitions"]
         assert (found["committed"], found["records"], found["client"]) == (1, 1, "app")
 
 
 def test_old_brokers_do_what_they_can(capsys: pytest.CaptureFixture[str]) -> None:
-    with GroupsCluster(release="0.10.2") as cluster:
+    with FakeCluster(release="0.10.2") as cluster:
         cluster.add_topic("orders")
         cluster.append(FIRST, b"a", b"b")
-        cluster.committed["readers"] = {FIRST: 2}
+        cluster.commit("readers", {FIRST: 2})
         groups = Groups(cluster, capsys)
         (found,) = groups.json("list")
         assert (found["type"], found["state"], found["protocol"]) == (None, None, None)
@@ -311,7 +312,7 @@ def test_old_brokers_do_what_they_can(capsys: pytest.CaptureFixture[str]) -> Non
     ],
 )
 def test_fault_39_a_group_that_the_response_lacks(
-    cluster: GroupsCluster, kind: type[Request], change: Callable[[Any], None]
+    cluster: FakeCluster, kind: type[Request], change: Callable[[Any], None]
 ) -> None:
     cluster.spoil(kind, faults.changed(change))
     with closing(cluster.client()) as client:
@@ -320,7 +321,7 @@ def test_fault_39_a_group_that_the_response_lacks(
             describe_group(client, "readers", twice)
 
 
-def test_an_assignment_that_is_broken(cluster: GroupsCluster) -> None:
+def test_an_assignment_that_is_broken(cluster: FakeCluster) -> None:
     def cut(response: Any) -> None:
         response.groups[0].members[0].member_assignment = b"\x00\x01\x7f\xff\xff\xff\x00"
 
@@ -330,7 +331,7 @@ def test_an_assignment_that_is_broken(cluster: GroupsCluster) -> None:
         describe_group(client, "readers", soon())
 
 
-def test_a_broker_that_is_down(cluster: GroupsCluster) -> None:
+def test_a_broker_that_is_down(cluster: FakeCluster) -> None:
     with closing(cluster.client()) as client:
         client.topics(None, soon())
         cluster.stop(2)

@@ -17,7 +17,7 @@ from kafka_spark_source import cli
 from kafka_spark_source.cli import command
 from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes.broker import ScriptedBroker
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.spark.cli.processes import COMMAND_SECONDS, Terminal
 from tests.spark.tools.positions.test_checkpoints import write_batch
 
@@ -26,9 +26,9 @@ Moment = Iterator[tuple[Terminal, str]]
 
 
 @contextmanager
-def orders() -> Iterator[tuple[ScriptedCluster, str]]:
+def orders() -> Iterator[tuple[FakeCluster, str]]:
     """A cluster with some records, and its address."""
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
         cluster.append(TopicPartition("orders", 0), b"first", b"last")
         yield cluster, ",".join(map(str, cluster.bootstrap_servers))
@@ -59,7 +59,7 @@ def watching(folder: Path) -> Moment:
             yield terminal, "pykafka: interrupted"
 
 
-def _has_written(cluster: ScriptedCluster, lines: int) -> bool:
+def _has_written(cluster: FakeCluster, lines: int) -> bool:
     return len(cluster.asked(ProduceRequest)) == lines
 
 

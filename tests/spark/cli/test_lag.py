@@ -18,7 +18,7 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from tests.fakes.broker import Close, Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import soon
 from tests.spark.lag.prometheus_text import parse
@@ -29,11 +29,11 @@ ORDERS = TopicPartition("orders", 0)
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
     """A broker with three records, of which the group `readers` has read one."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     shorten(monkeypatch, topic_grace_ms=10)
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
         cluster.add_topic("copies")
         cluster.append(ORDERS, b"a", b"b", b"c")
@@ -59,12 +59,12 @@ def stray(tmp_path: Path) -> str:
     return str(folder)
 
 
-def lag(cluster: ScriptedCluster, *arguments: str) -> int:
+def lag(cluster: FakeCluster, *arguments: str) -> int:
     return cli.main(["lag", *arguments, "-b", ",".join(map(str, cluster.bootstrap_servers))])
 
 
 def test_the_lag_of_the_others_is_shown(
-    cluster: ScriptedCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lag(cluster, stray, good, "--group", "nobody", "--group", "readers") == 5
     printed = capsys.readouterr()
@@ -79,7 +79,7 @@ def test_the_lag_of_the_others_is_shown(
 
 
 def test_rows_of_json_have_the_same_fields(
-    cluster: ScriptedCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lag(cluster, stray, good, "-o", "json") == 5
     known, unknown = json.loads(capsys.readouterr().out)
@@ -97,7 +97,7 @@ def test_rows_of_json_have_the_same_fields(
 
 
 def test_gauges_of_the_others_are_exported(
-    cluster: ScriptedCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lag(cluster, stray, good, "--prometheus") == 5
     printed = capsys.readouterr()
@@ -109,7 +109,7 @@ def test_gauges_of_the_others_are_exported(
 
 
 def test_one_that_is_named_twice_has_gauges_once(
-    cluster: ScriptedCluster, good: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     twice = (good, good, "--group", "readers", "--group", "readers")
     assert lag(cluster, *twice, "--prometheus") == 0
@@ -119,7 +119,7 @@ def test_one_that_is_named_twice_has_gauges_once(
 
 
 def test_a_topic_that_is_gone_is_no_query_that_is_up_to_date(
-    cluster: ScriptedCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -133,7 +133,7 @@ def test_a_topic_that_is_gone_is_no_query_that_is_up_to_date(
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1", "1e400", "x"])
 def test_a_limit_is_a_number(
-    cluster: ScriptedCluster, good: str, text: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No lag is more than nan: a script would never hear of one."""
     with pytest.raises(SystemExit, match="2"):
@@ -142,7 +142,7 @@ def test_a_limit_is_a_number(
 
 
 def test_behind_goes_before_incomplete_and_an_error_is_that_nothing_is_known(
-    cluster: ScriptedCluster, good: str, stray: str
+    cluster: FakeCluster, good: str, stray: str
 ) -> None:
     assert lag(cluster, stray, good, "--fail-above", "1") == 4
     assert lag(cluster, stray, good, "--fail-above", "1e12") == 5
@@ -151,7 +151,7 @@ def test_behind_goes_before_incomplete_and_an_error_is_that_nothing_is_known(
 
 
 def test_a_topic_that_may_not_be_read_hides_no_other(
-    cluster: ScriptedCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Brokers refuse what the first checkpoint asks for."""
     refused = tmp_path / "refused"
@@ -166,7 +166,7 @@ def test_a_topic_that_may_not_be_read_hides_no_other(
 
 
 def test_one_that_is_not_answered_leaves_time_for_the_next(
-    cluster: ScriptedCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waiting = tmp_path / "waiting"
     waiting.mkdir()
@@ -190,7 +190,7 @@ def test_one_that_is_not_answered_leaves_time_for_the_next(
 
 
 def test_a_watch_goes_on_until_all_are_known(
-    cluster: ScriptedCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, good: str, stray: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pauses = count()
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.times import shorten
 
 
@@ -19,7 +19,7 @@ def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A broker with seven partitions: offsets 2 to 5, and six times 0 to 2."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     shorten(monkeypatch, topic_grace_ms=10)
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders", partitions=7)
         for number in range(7):
             cluster.append(TopicPartition("orders", number), b"a", b"b")

@@ -24,7 +24,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.cli import peek
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS, batch_of, in_transaction, marker
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional
@@ -37,9 +37,9 @@ FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
+def cluster() -> Iterator[FakeCluster]:
     """A broker with five and two records."""
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders", partitions=2)
         cluster.append(FIRST, *(b"a%d" % number for number in range(5)))
         cluster.append(SECOND, b"b0", b"\xff\x00")
@@ -47,7 +47,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 @pytest.fixture
-def servers(cluster: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def servers(cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Its address, without a configuration of the user's."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     shorten(monkeypatch, topic_grace_ms=10)
@@ -105,7 +105,7 @@ def test_lag_for_prometheus(
 
 
 def test_lag_is_watched(
-    cluster: ScriptedCluster, servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pauses = count()
 
@@ -196,13 +196,13 @@ def peeked(servers: str, capsys: pytest.CaptureFixture[str], *more: str) -> list
 
 
 def test_the_newest_are_records_and_not_offsets(
-    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, servers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Markers and aborted records, and gaps as compaction makes them, are between them."""
-    log = cluster.partition(FIRST).log
+    log = cluster.log(FIRST)
     for number, type_ in enumerate([COMMIT, ABORT, COMMIT, *[ABORT] * 20]):
-        first = log.append(in_transaction(number, b"t%d" % number))
-        log.end_transaction(number, first, type_)
+        log.append(in_transaction(number, b"t%d" % number))
+        log.end_transaction(number, type_)
     committed = ["--partition", "0", "-X", "isolation.level=read_committed"]
     assert peeked(servers, capsys, "-n", "4", *committed) == ["a3", "a4", "t0", "t2"]
     assert peeked(servers, capsys, "-n", "2", "--partition", "0") == ["t21", "t22"]
@@ -216,10 +216,10 @@ def test_the_newest_are_records_and_not_offsets(
 
 @pytest.mark.parametrize("time", [1_760_000_000_000_000, 1_760_000_000_000_000_000, -(2**62)])
 def test_a_time_that_no_calendar_has(
-    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str], time: int
+    cluster: FakeCluster, servers: str, capsys: pytest.CaptureFixture[str], time: int
 ) -> None:
     """Microseconds or nanoseconds where milliseconds belong. It hides no other record."""
-    cluster.partition(SECOND).log.append(batch_of(b"later", timestamp=time))
+    cluster.log(SECOND).append(batch_of(b"later", timestamp=time))
     assert cli.main(["peek", "orders", "-b", servers, "-n", "9"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 8
@@ -232,11 +232,11 @@ def test_a_time_that_no_calendar_has(
 
 
 def test_names_and_values_of_others_are_escaped(
-    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, servers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     red = "\x1b[31m\x9b\u202e"
     record = Record(0, START_MS, red.encode(), red.encode(), (Header(red.encode(), red.encode()),))
-    cluster.partition(SECOND).log.append(records_batch(record))
+    cluster.log(SECOND).append(records_batch(record))
     for output in ("text", "json"):
         assert cli.main(["peek", "orders", "-b", servers, "-o", output]) == 0
         printed = capsys.readouterr().out
@@ -246,7 +246,7 @@ def test_names_and_values_of_others_are_escaped(
 
 
 def test_a_followed_record_is_shown_once(
-    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, servers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also if it is written after the first look at the logs, before the records are read."""
     fetches, pauses = count(), count()

@@ -11,7 +11,7 @@ import pytest
 from kafka_protocol.records.record import Header, Record
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS
 from tests.protocol.records.batches import batch_of
 from tests.times import shorten
@@ -31,10 +31,10 @@ def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         Record(2, START_MS + 2, None, b'{"id": 2}', ()),
         Record(3, START_MS + 3, b"a", None, (Header(b"g", b"h"), Header(b"h", b"y"))),
     ]
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
         for each in records:
-            cluster.partition(ORDERS).log.append(batch_of(each._replace(offset=0)))
+            cluster.log(ORDERS).append(batch_of(each._replace(offset=0)))
         yield ",".join(map(str, cluster.bootstrap_servers))
 
 

@@ -15,7 +15,7 @@ from kafka_protocol.messages.incremental_alter_configs import IncrementalAlterCo
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_spark_source import cli
 from tests.fakes import faults
-from tests.fakes.topic_admin import TopicAdminCluster
+from tests.fakes.cluster import FakeCluster
 from tests.times import shorten
 
 WEEK, DAY = "604800000", "86400000"
@@ -28,18 +28,17 @@ def _no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cluster() -> Iterator[TopicAdminCluster]:
+def cluster() -> Iterator[FakeCluster]:
     """The topic `orders` with two partitions, which is compacted."""
-    with TopicAdminCluster() as cluster:
-        cluster.add_topic("orders", partitions=2)
-        cluster.configs["orders"]["cleanup.policy"] = "compact"
+    with FakeCluster() as cluster:
+        cluster.add_topic("orders", partitions=2, config={"cleanup.policy": "compact"})
         yield cluster
 
 
 class Alter:
     """Runs `pykafka topics alter orders` in this process."""
 
-    def __init__(self, cluster: TopicAdminCluster, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> None:
         self._cluster = cluster
         self._capsys = capsys
 
@@ -56,16 +55,16 @@ class Alter:
 
 
 @pytest.fixture
-def alter(cluster: TopicAdminCluster, capsys: pytest.CaptureFixture[str]) -> Alter:
+def alter(cluster: FakeCluster, capsys: pytest.CaptureFixture[str]) -> Alter:
     return Alter(cluster, capsys)
 
 
-def changed(cluster: TopicAdminCluster, kind: Any) -> list[Any]:
+def changed(cluster: FakeCluster, kind: Any) -> list[Any]:
     """The requests of a kind that were more than a check."""
     return [request for _, request, _ in cluster.asked(kind) if not request.validate_only]
 
 
-def test_old_and_new_values(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_old_and_new_values(cluster: FakeCluster, alter: Alter) -> None:
     given = ["--config", f"retention.ms={DAY}", "--delete-config", "cleanup.policy"]
     lines = alter(*given, "--partitions", "6", "--dry-run").splitlines()
     assert [" ".join(line.split()) for line in lines[:4]] == [
@@ -79,12 +78,12 @@ def test_old_and_new_values(cluster: TopicAdminCluster, alter: Alter) -> None:
     assert not changed(cluster, CreatePartitionsRequest)
 
 
-def test_it_asks(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_it_asks(cluster: FakeCluster, alter: Alter) -> None:
     assert "not confirmed (use --yes)" in alter("--partitions", "3", code=1)
     assert len(cluster.topics["orders"].partitions) == 2
 
 
-def test_changes_are_made(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_changes_are_made(cluster: FakeCluster, alter: Alter) -> None:
     given = ["--config", f"retention.ms={DAY}", "--delete-config", "cleanup.policy"]
     found = alter.json(*given, "--partitions", "6", "--yes")
     assert found["is_done"] is True
@@ -94,12 +93,12 @@ def test_changes_are_made(cluster: TopicAdminCluster, alter: Alter) -> None:
         ("cleanup.policy", "compact", "delete"),
     ]
     assert len(cluster.topics["orders"].partitions) == 6
-    assert cluster.configs["orders"] == {"retention.ms": DAY}
+    assert cluster.topics["orders"].config == {"retention.ms": DAY}
     assert alter("--config", f"retention.ms={WEEK}", "--yes").endswith("changed 'orders'\n")
-    assert cluster.configs["orders"] == {"retention.ms": WEEK}
+    assert cluster.topics["orders"].config == {"retention.ms": WEEK}
 
 
-def test_what_is_so_already_is_not_sent(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_what_is_so_already_is_not_sent(cluster: FakeCluster, alter: Alter) -> None:
     given = ["--partitions", "2", "--config", "cleanup.policy=compact"]
     shown = alter(*given, "--delete-config", "retention.ms", "--yes")
     assert shown == "'orders' has all that already: nothing to change\n"
@@ -118,31 +117,31 @@ def test_what_is_so_already_is_not_sent(cluster: TopicAdminCluster, alter: Alter
     ],
 )
 def test_what_cannot_be_is_refused_before_the_question(
-    cluster: TopicAdminCluster, alter: Alter, arguments: list[str], reason: str
+    cluster: FakeCluster, alter: Alter, arguments: list[str], reason: str
 ) -> None:
     assert reason in alter(*arguments, "--yes", code=1)
     assert not changed(cluster, IncrementalAlterConfigsRequest)
     assert not changed(cluster, CreatePartitionsRequest)
 
 
-def test_brokers_check_the_partitions_first(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_brokers_check_the_partitions_first(cluster: FakeCluster, alter: Alter) -> None:
     cluster.push_errors(CreatePartitionsRequest, ErrorCode.POLICY_VIOLATION)
     error = alter("--partitions", "9", "--config", f"retention.ms={DAY}", "--yes", code=1)
     assert "POLICY_VIOLATION" in error
-    assert cluster.configs["orders"] == {"cleanup.policy": "compact"}
+    assert cluster.topics["orders"].config == {"cleanup.policy": "compact"}
 
 
-def test_half_of_the_changes(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_half_of_the_changes(cluster: FakeCluster, alter: Alter) -> None:
     cluster.push_errors(
         CreatePartitionsRequest, ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED
     )
     error = alter("--partitions", "9", "--config", f"retention.ms={DAY}", "--yes", code=1)
     assert "The configurations of 'orders' were changed, and partitions were not added" in error
-    assert cluster.configs["orders"]["retention.ms"] == DAY
+    assert cluster.topics["orders"].config["retention.ms"] == DAY
     assert len(cluster.topics["orders"].partitions) == 2
 
 
-def test_topics_of_kafka_keep_their_partitions(cluster: TopicAdminCluster, alter: Alter) -> None:
+def test_topics_of_kafka_keep_their_partitions(cluster: FakeCluster, alter: Alter) -> None:
     def internal(response: MetadataResponse) -> None:
         for each in response.topics:
             each.is_internal = True
@@ -164,6 +163,6 @@ def test_topics_of_kafka_keep_their_partitions(cluster: TopicAdminCluster, alter
 def test_old_brokers_say_what_they_cannot(
     capsys: pytest.CaptureFixture[str], release: str, arguments: tuple[str, ...], reason: str
 ) -> None:
-    with TopicAdminCluster(release=release) as cluster:
+    with FakeCluster(release=release) as cluster:
         cluster.add_topic("orders", partitions=2)
         assert reason in Alter(cluster, capsys)(*arguments, "--yes", code=1)

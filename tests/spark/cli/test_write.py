@@ -15,12 +15,11 @@ from kafka_protocol.client.cluster.rights import Operation
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.records.batch import read_batches
-from kafka_protocol.records.record import Header, Record, decode_records
+from kafka_protocol.records.record import Header, Record
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.protocol.records.batches import batch_of
 from tests.times import shorten
 
@@ -29,15 +28,15 @@ Pipe = Callable[..., None]
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster() as cluster:
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
-        cluster.add_topic("copies")
+        cluster.add_topic("copies", config={"message.timestamp.after.max.ms": str(2**63 - 1)})
         yield cluster
 
 
 @pytest.fixture
-def to(cluster: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def to(cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The command without more arguments."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     shorten(monkeypatch, topic_grace_ms=10)
@@ -61,14 +60,12 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
         yield make
 
 
-def written(cluster: ScriptedCluster, place: TopicPartition = COPY) -> list[Record]:
-    log = cluster.log(place)
-    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
-    return [each for batch in read_batches(memoryview(stored)) for each in decode_records(batch)]
+def written(cluster: FakeCluster, place: TopicPartition = COPY) -> list[Record]:
+    return cluster.log(place).records
 
 
 def test_lines(
-    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(b"one\n\ntwo \xff")
     assert cli.main(to) == 0
@@ -83,7 +80,7 @@ def test_lines(
 
 
 def test_a_copy_of_what_peek_prints_is_the_same(
-    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     headers = (
         Header(b"h", b"1"),
@@ -98,7 +95,7 @@ def test_a_copy_of_what_peek_prints_is_the_same(
         Record(3, 7, b"", "\x1b\u2028\U0001f600".encode()),
     ]
     for each in records:
-        cluster.partition(SOURCE).log.append(batch_of(each._replace(offset=0)))
+        cluster.log(SOURCE).append(batch_of(each._replace(offset=0)))
     servers = to[-1]
     assert cli.main(["peek", "orders", "-b", servers, "--from", "earliest", "-o", "json"]) == 0
     pipe(capsys.readouterr().out.encode())
@@ -108,7 +105,7 @@ def test_a_copy_of_what_peek_prints_is_the_same(
 
 @pytest.mark.parametrize("is_file", [False, True])
 def test_a_broken_line(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
     to: list[str],
     pipe: Pipe,
     capsys: pytest.CaptureFixture[str],
@@ -125,7 +122,7 @@ def test_a_broken_line(
 
 
 def test_a_value_that_does_not_fit_its_schema(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
     to: list[str],
     pipe: Pipe,
     tmp_path: Path,
@@ -145,7 +142,7 @@ def test_a_value_that_does_not_fit_its_schema(
 
 
 def test_what_is_refused_before_a_line_is_read(
-    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(b"one\n")
     for given, reason in [
@@ -161,7 +158,7 @@ def test_what_is_refused_before_a_line_is_read(
 
 
 def test_a_right_that_is_missing(
-    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Brokers that tell rights have DESCRIBE among them; the others do not forbid."""
     pipe(b"one\n")
@@ -174,7 +171,7 @@ def test_a_right_that_is_missing(
 
 
 def test_a_broker_that_refuses(
-    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+    cluster: FakeCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(b"one\n")
     cluster.push_errors(ProduceRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -185,7 +182,7 @@ def test_a_broker_that_refuses(
 
 
 def test_lines_are_written_as_they_arrive(
-    cluster: ScriptedCluster, to: list[str], monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, to: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line that is not complete waits for its end; those before it do not."""
     arrived = [b"one\ntw", b"o", b"\nthree\n", b""]

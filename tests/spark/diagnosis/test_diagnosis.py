@@ -25,7 +25,7 @@ from kafka_spark_source.diagnosis.findings import Finding, Result
 from kafka_spark_source.planning.strategies import SubscribePattern
 from tests.fakes import faults
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.times import shorten
 
 PARTITION = TopicPartition("t", 0)
@@ -33,9 +33,9 @@ READS = Job(reads=("t",))
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
+def cluster() -> Iterator[FakeCluster]:
     """Two brokers, and a topic of each with a record."""
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=2)
         cluster.append(PARTITION, b"a")
         yield cluster
@@ -51,20 +51,20 @@ def config(*addresses: Address) -> ClientConfig:
     )
 
 
-def found_in(cluster: ScriptedCluster, job: Job) -> dict[str, Finding]:
+def found_in(cluster: FakeCluster, job: Job) -> dict[str, Finding]:
     """The last finding of each step."""
     findings = diagnose(config(*cluster.bootstrap_servers), job)
     return {each.step: each for each in findings}
 
 
-def serve(cluster: ScriptedCluster, kind: type[Request], handler: Handler) -> None:
+def serve(cluster: FakeCluster, kind: type[Request], handler: Handler) -> None:
     """Serve an API that scripted brokers do not have, in all its versions."""
     for node in cluster.nodes.values():
         node.broker.handlers[kind] = handler
     cluster.offer(kind, kind.versions)
 
 
-def test_what_works_is_good(cluster: ScriptedCluster) -> None:
+def test_what_works_is_good(cluster: FakeCluster) -> None:
     findings = [*diagnose(config(cluster.bootstrap_servers[0]), READS)]
     assert [each.step for each in findings] == [
         *("name", "TCP", "ApiVersions", "cluster", "advertised", "advertised", "clock"),
@@ -74,9 +74,11 @@ def test_what_works_is_good(cluster: ScriptedCluster) -> None:
     assert findings[-1].detail.startswith("read t-0 at offset 0 (")
 
 
-def test_a_bootstrap_server_that_is_down_is_not_the_end(cluster: ScriptedCluster) -> None:
+def test_a_bootstrap_server_that_is_down_is_not_the_end(cluster: FakeCluster) -> None:
     addresses = cluster.bootstrap_servers
     cluster.stop(1)
+    with cluster.changing():
+        cluster.simulated.controller.fence(1)
     findings = [*diagnose(config(*addresses), Job())]
     bad = [each for each in findings if each.result is Result.BAD]
     assert [(each.step, each.subject) for each in bad] == [
@@ -92,12 +94,12 @@ def test_a_name_that_does_not_resolve() -> None:
     assert "cannot be resolved" in finding.detail
 
 
-def test_a_peer_that_is_no_broker(cluster: ScriptedCluster) -> None:
+def test_a_peer_that_is_no_broker(cluster: FakeCluster) -> None:
     cluster.spoil(MetadataRequest, faults.closing)
     assert found_in(cluster, Job())["ApiVersions"].result is Result.BAD
 
 
-def test_an_advertised_address_that_is_out_of_reach(cluster: ScriptedCluster) -> None:
+def test_an_advertised_address_that_is_out_of_reach(cluster: FakeCluster) -> None:
     def elsewhere(response: MetadataResponse) -> None:
         response.brokers[-1].host = "nowhere.invalid"
 
@@ -110,9 +112,9 @@ def test_an_advertised_address_that_is_out_of_reach(cluster: ScriptedCluster) ->
 
 
 def test_fault_65_an_advertised_address_that_leads_to_another_cluster(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
 ) -> None:
-    with ScriptedCluster(cluster_id="theirs") as theirs:
+    with FakeCluster(cluster_id="theirs") as theirs:
         cluster.advertised[2] = theirs.nodes[1].broker.address
         found = found_in(cluster, Job())["advertised"]
     assert found.result is Result.BAD
@@ -151,7 +153,7 @@ def controller_at(ms: int, code: int = 0) -> Handler:
         (-3_600_000, Result.COSTLY, "ms behind the clock here; set both by NTP"),
     ],
 )
-def test_clocks(cluster: ScriptedCluster, ahead_ms: int, result: Result, text: str) -> None:
+def test_clocks(cluster: FakeCluster, ahead_ms: int, result: Result, text: str) -> None:
     def handle(request: Any, version: int) -> Any:
         return controller_at(now_ms() + ahead_ms)(request, version)
 
@@ -169,14 +171,14 @@ def test_clocks(cluster: ScriptedCluster, ahead_ms: int, result: Result, text: s
     ],
     ids=["no time", "no right"],
 )
-def test_a_clock_that_is_not_told(cluster: ScriptedCluster, handler: Handler, text: str) -> None:
+def test_a_clock_that_is_not_told(cluster: FakeCluster, handler: Handler, text: str) -> None:
     serve(cluster, DescribeQuorumRequest, handler)
     found = found_in(cluster, Job())["clock"]
     assert found.result is Result.UNKNOWN
     assert text in found.detail
 
 
-def test_partitions_without_a_leader(cluster: ScriptedCluster) -> None:
+def test_partitions_without_a_leader(cluster: FakeCluster) -> None:
     cluster.add_topic("many", partitions=30)
     for number in range(0, 30, 2):
         cluster.move_leader(TopicPartition("many", number), -1)
@@ -188,7 +190,7 @@ def test_partitions_without_a_leader(cluster: ScriptedCluster) -> None:
     )
 
 
-def test_under_replicated_partitions(cluster: ScriptedCluster) -> None:
+def test_under_replicated_partitions(cluster: FakeCluster) -> None:
     def shrink(response: MetadataResponse) -> None:
         for topic in response.topics:
             topic.partitions[1].replica_nodes = [1, 2]
@@ -208,13 +210,13 @@ def test_under_replicated_partitions(cluster: ScriptedCluster) -> None:
         (1 << 4, Result.UNKNOWN, "brokers do not tell them; brokers before 2.3 cannot"),
     ],
 )
-def test_rights(cluster: ScriptedCluster, bits: int, result: Result, detail: str) -> None:
+def test_rights(cluster: FakeCluster, bits: int, result: Result, detail: str) -> None:
     cluster.spoil(MetadataRequest, faults.granting(bits))
     found = found_in(cluster, READS)["rights"]
     assert (found.result, found.detail) == (result, detail)
 
 
-def test_the_topics_of_a_pattern(cluster: ScriptedCluster) -> None:
+def test_the_topics_of_a_pattern(cluster: FakeCluster) -> None:
     for number in range(21):
         cluster.add_topic(f"many-{number}")
     job = Job(pattern=SubscribePattern("many|^t$"))
@@ -225,7 +227,7 @@ def test_the_topics_of_a_pattern(cluster: ScriptedCluster) -> None:
     assert tried == sorted(["t", *(f"many-{number}" for number in range(21))])[:20]
 
 
-def test_a_pattern_without_a_topic(cluster: ScriptedCluster) -> None:
+def test_a_pattern_without_a_topic(cluster: FakeCluster) -> None:
     findings = [*diagnose(config(*cluster.bootstrap_servers), Job(pattern=SubscribePattern("x")))]
     assert findings[-1] == Finding(
         *("pattern", "x", Result.COSTLY),
@@ -233,7 +235,7 @@ def test_a_pattern_without_a_topic(cluster: ScriptedCluster) -> None:
     )
 
 
-def test_a_pattern_that_cannot_be_looked_up(cluster: ScriptedCluster) -> None:
+def test_a_pattern_that_cannot_be_looked_up(cluster: FakeCluster) -> None:
     def close_for_all_topics(handler: Handler) -> Handler:
         closes = faults.closing(handler)
         return lambda request, version: (handler if request.topics == [] else closes)(
@@ -248,7 +250,7 @@ def test_a_pattern_that_cannot_be_looked_up(cluster: ScriptedCluster) -> None:
     assert found.result is Result.BAD
 
 
-def test_rights_of_old_brokers_are_not_told(cluster: ScriptedCluster) -> None:
+def test_rights_of_old_brokers_are_not_told(cluster: FakeCluster) -> None:
     cluster.offer(MetadataRequest, VersionRange(0, 7))
     assert found_in(cluster, READS)["rights"].result is Result.UNKNOWN
 
@@ -260,7 +262,7 @@ def test_rights_of_old_brokers_are_not_told(cluster: ScriptedCluster) -> None:
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, Result.BAD, "GROUP_AUTHORIZATION_FAILED"),
     ],
 )
-def test_groups(cluster: ScriptedCluster, code: int, result: Result, detail: str) -> None:
+def test_groups(cluster: FakeCluster, code: int, result: Result, detail: str) -> None:
     def describe(_request: Any, version: int) -> DescribeGroupsResponse:
         assert version == 5, "from 6 on a group without members is an error"
         group = DescribeGroupsResponse.DescribedGroup(
@@ -269,14 +271,14 @@ def test_groups(cluster: ScriptedCluster, code: int, result: Result, detail: str
         return DescribeGroupsResponse(groups=[group])
 
     serve(cluster, DescribeGroupsRequest, describe)
-    cluster.coordinators["g"] = 1
+    cluster.move_coordinator("g", 1)
     found = found_in(cluster, Job(group="g"))["group"]
     assert found.result is result
     assert detail in found.detail
 
 
 def test_a_topic_that_is_missing_ends_its_steps_only(
-    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shorten(monkeypatch, topic_grace_ms=10)
     found = found_in(cluster, Job(reads=("nowhere", "t")))
@@ -284,23 +286,24 @@ def test_a_topic_that_is_missing_ends_its_steps_only(
     assert found["fetch"].result is Result.GOOD
 
 
-def test_a_topic_that_cannot_be_read(cluster: ScriptedCluster) -> None:
+def test_a_topic_that_cannot_be_read(cluster: FakeCluster) -> None:
     cluster.spoil(FetchRequest, faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     found = found_in(cluster, READS)["fetch"]
     assert found.result is Result.BAD
     assert "TOPIC_AUTHORIZATION_FAILED" in found.detail
 
 
-def test_the_log_of_decisions(cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_of_decisions(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     shorten(monkeypatch, topic_grace_ms=10)
     missing = found_in(cluster, Job(commit_log="none"))["commit log"]
     assert (missing.result, "needs CREATE" in missing.detail) == (Result.UNKNOWN, True)
-    single = found_in(cluster, Job(commit_log="t"))["commit log"]
+    cluster.add_topic("single", replicas=1)
+    single = found_in(cluster, Job(commit_log="single"))["commit log"]
     assert (single.result, "one replica" in single.detail) == (Result.COSTLY, True)
 
 
 def test_one_replica_is_enough_for_one_broker() -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t")
         found = found_in(cluster, Job(commit_log="t"))["commit log"]
     assert (found.result, found.detail) == (Result.GOOD, "replicas: 1")

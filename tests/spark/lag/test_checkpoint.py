@@ -11,7 +11,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag.checkpoint import QueryLag, checkpoint_lag
 from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.tools.positions.checkpoints import Checkpoint, MicroBatch
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.times import shorten
 
 FIRST, SECOND, THIRD = (TopicPartition("t", number) for number in range(3))
@@ -22,7 +22,7 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten(monkeypatch, topic_grace_ms=10)
 
 
-def lag(cluster: ScriptedCluster, *batches: MicroBatch) -> QueryLag:
+def lag(cluster: FakeCluster, *batches: MicroBatch) -> QueryLag:
     with closing(cluster.client()) as client:
         checkpoint = Checkpoint("here", "id", batches, is_stateful=False)
         return checkpoint_lag(checkpoint, client, Deadline.after(30_000))
@@ -33,7 +33,7 @@ def batch(number: int, ends: dict[TopicPartition, int], *, is_committed: bool = 
 
 
 def test_records_and_age_behind() -> None:
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=3)
         for each in (FIRST, SECOND, THIRD):
             cluster.append(each, b"a", b"b", b"c")
@@ -54,7 +54,7 @@ def test_records_and_age_behind() -> None:
 
 
 def test_a_topic_that_is_gone() -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         found = lag(cluster, batch(0, {FIRST: 5}))
     (gone,) = found.partitions
     assert gone == MeasuredLag("0", "t", 0, 5, 5, None, None, None)

@@ -11,12 +11,12 @@ from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag.group import group_lag
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 
 def test_committed_offsets_against_the_logs() -> None:
     first, second = (TopicPartition("t", number) for number in range(2))
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t", partitions=2)
         cluster.append(first, b"a", b"b", b"c")
         with closing(cluster.client()) as client:

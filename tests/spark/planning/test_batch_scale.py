@@ -8,7 +8,7 @@ import pytest
 
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_spark_source.source import KafkaDataSource
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 pytestmark = pytest.mark.no_cover
 
@@ -17,7 +17,7 @@ NODES = 3
 
 def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
     """The number of requests of each kind to plan a number of partitions."""
-    with ScriptedCluster(NODES) as cluster:
+    with FakeCluster(NODES) as cluster:
         cluster.add_topic("t", partitions)
         servers = ",".join(map(str, cluster.bootstrap_servers))
         source = KafkaDataSource({"kafka.bootstrap.servers": servers, "subscribe": "t"} | options)

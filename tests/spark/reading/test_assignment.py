@@ -12,7 +12,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.strategies import Assign, Strategy, Subscribe, SubscribePattern
 from kafka_spark_source.reading.assignment import Assignment, resolve
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import one_partition
 from tests.times import shorten
 
@@ -29,7 +29,7 @@ def deny(response: MetadataResponse) -> None:
         topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def two_topics(cluster: ScriptedCluster) -> None:
+def two_topics(cluster: FakeCluster) -> None:
     cluster.add_topic("t", 2)
     cluster.add_topic("u")
 

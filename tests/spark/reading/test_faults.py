@@ -31,7 +31,8 @@ from tests.fakes.batch_reading import (
     planned,
     read,
 )
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.log import batch_of, in_transaction
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -87,9 +88,12 @@ def test_fault_02_an_advertised_address_is_unreachable(starting: str) -> None:
             read([server], startingOffsets=starting)
 
 
-def of_an_open_transaction(cluster: ScriptedCluster) -> None:
-    """The last stable offset of a new leader may be older."""
-    cluster.log(PARTITION).first_unstable_offset = 1
+def of_an_open_transaction(cluster: FakeCluster) -> None:
+    """That of a new leader; the old one had the same records."""
+    log = cluster.log(PARTITION)
+    log.truncate(1)
+    log.append(in_transaction(1, b"b"))
+    log.append(batch_of(b"c"))
 
 
 @pytest.mark.parametrize(

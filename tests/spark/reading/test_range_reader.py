@@ -26,7 +26,7 @@ from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
 from tests.fakes.batch_reading import ABC, IN_THREE, filled, plan, planned, read
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -123,7 +123,7 @@ def test_a_re_created_topic_is_not_read(caplog: pytest.LogCaptureFixture) -> Non
 
 def test_a_topic_deleted_before_its_end_is_bound(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition((b"a", b"b"), topic_propagation_max_ms=300) as (cluster, client):
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         with pytest.raises(DataLossError, match="PARTITIONS_DELETED"):
             offsets(client, EARLIEST, LATEST)
         with caplog.at_level(logging.WARNING):
@@ -157,9 +157,9 @@ COUNT = 20
 
 
 @contextmanager
-def many_partitions(**options: Any) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def many_partitions(**options: Any) -> Iterator[tuple[FakeCluster, Cluster]]:
     """A topic of partitions with a record each, and one with a record in its only partition."""
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", COUNT)
         cluster.add_topic("u")
         for number in range(COUNT):
@@ -169,12 +169,12 @@ def many_partitions(**options: Any) -> Iterator[tuple[ScriptedCluster, Cluster]]
             yield cluster, client
 
 
-def group_of(cluster: ScriptedCluster, start: int, until: int) -> list[PlannedRange]:
+def group_of(cluster: FakeCluster, start: int, until: int) -> list[PlannedRange]:
     """All of these partitions."""
     return [
         PlannedRange(OffsetRange(TopicPartition(topic, number), start, until), found.topic_id)
         for topic, found in cluster.topics.items()
-        for number in found.partitions
+        for number in range(len(found.partitions))
     ]
 
 
@@ -206,7 +206,7 @@ def test_a_deleted_topic_in_a_group_is_waited_for_once(
 ) -> None:
     with many_partitions(topic_propagation_max_ms=1_000) as (cluster, client):
         group = group_of(cluster, start, until)
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         begun = time.monotonic()
         with caplog.at_level(logging.WARNING):
             assert values(client, group, LENIENT) == [b"u"]
@@ -265,7 +265,7 @@ def test_fault_23_a_deadline_during_metadata_keeps_the_cause(beside: bool) -> No
 
             return handle
 
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         cluster.spoil(MetadataRequest, slow)
         with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*t-0 .*offset 0"):
             task.rows()

@@ -15,16 +15,16 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.coalescing import Hints
 from kafka_spark_source.reading.size_hints import hints_for
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 COUNT = 6
 LEADERS = {TopicPartition("t", number): number % 2 + 1 for number in range(COUNT)}
 
 
 @contextmanager
-def a_topic() -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def a_topic() -> Iterator[tuple[FakeCluster, Cluster]]:
     """Six partitions with a record of 1,000 bytes each, on two nodes; their leaders are known."""
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", COUNT)
         for each in LEADERS:
             cluster.append(each, b"x" * 1_000)

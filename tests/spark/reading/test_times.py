@@ -14,7 +14,7 @@ from kafka_protocol.wire.schema import VersionRange
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS
 
 PARTITION = TopicPartition("t", 0)
@@ -34,7 +34,7 @@ def finds_none(handler: Handler) -> Handler:
     return handle
 
 
-def ranges(cluster: ScriptedCluster, since_ms: int) -> list[OffsetRange]:
+def ranges(cluster: FakeCluster, since_ms: int) -> list[OffsetRange]:
     servers = ",".join(map(str, cluster.bootstrap_servers))
     options = {
         "kafka.bootstrap.servers": servers,
@@ -52,10 +52,10 @@ def ranges(cluster: ScriptedCluster, since_ms: int) -> list[OffsetRange]:
 @pytest.mark.parametrize("start", [0, 1])
 @pytest.mark.parametrize("newest", [ListOffsetsRequest.versions.highest, 6])
 def test_a_partition_is_skipped_only_if_no_record_can_be_there(start: int, newest: int) -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic(PARTITION.topic)
         cluster.append(PARTITION, b"a", b"b", b"c")
-        cluster.log(PARTITION).start_offset = start
+        cluster.log(PARTITION).delete_before(start)
         cluster.offer(ListOffsetsRequest, VersionRange(0, newest))
         whole = [OffsetRange(PARTITION, EARLIEST, LATEST)]
         # The largest timestamp says that there is none, if the broker can tell it.
@@ -65,9 +65,9 @@ def test_a_partition_is_skipped_only_if_no_record_can_be_there(start: int, newes
 
 @pytest.mark.newest
 def test_rows_that_the_broker_does_not_find_are_read() -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic(PARTITION.topic)
         cluster.append(PARTITION, b"a", b"b", b"c")
-        cluster.log(PARTITION).start_offset = 1
+        cluster.log(PARTITION).delete_before(1)
         cluster.spoil(ListOffsetsRequest, finds_none)
         assert ranges(cluster, START_MS) == [OffsetRange(PARTITION, EARLIEST, LATEST)]

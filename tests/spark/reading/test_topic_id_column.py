@@ -15,7 +15,7 @@ from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.reading.topic_id_column import TopicIdColumn
 from kafka_spark_source.source import KafkaDataSource
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import keyed_batch_of
 from tests.spark.reading.test_upsert import filled
 
@@ -50,7 +50,7 @@ def test_other_columns_stay_as_they_are() -> None:
     assert TopicIdColumn(("key",), {}).rows(batches) is batches
 
 
-def read(cluster: ScriptedCluster, wanted: Sequence[str], **options: str) -> list[tuple[Any, ...]]:
+def read(cluster: FakeCluster, wanted: Sequence[str], **options: str) -> list[tuple[Any, ...]]:
     servers = {"kafka.bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
     source = KafkaDataSource({"subscribe": "t,u", **servers, **options})
     schema = source.schema()

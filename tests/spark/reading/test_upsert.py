@@ -24,7 +24,7 @@ from kafka_protocol.errors import DataLossError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.reading.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.source import KafkaDataSource
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import keyed_batch_of
 from tests.fakes.stream_reading import Query
 
@@ -53,8 +53,8 @@ NEWEST: Final[list[Row]] = [
 @contextmanager
 def filled(
     batches: dict[TopicPartition, list[list[Pair]]] = BATCHES,
-) -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(1) as cluster:
+) -> Iterator[FakeCluster]:
+    with FakeCluster(1) as cluster:
         cluster.add_topic("t", 2)
         cluster.add_topic("u")
         for partition, written in batches.items():
@@ -67,7 +67,7 @@ def filled(
 
 
 def reader_of(
-    cluster: ScriptedCluster, columns: Sequence[str] = COLUMNS, **options: object
+    cluster: FakeCluster, columns: Sequence[str] = COLUMNS, **options: object
 ) -> KafkaBatchReader:
     named = {name.replace("_", "."): str(value) for name, value in options.items()}
     servers = {"kafka.bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
@@ -90,7 +90,7 @@ def rows_of(reader: KafkaBatchReader, partition: InputPartition) -> list[tuple[A
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
-def read(cluster: ScriptedCluster, **options: Any) -> list[tuple[Any, ...]]:
+def read(cluster: FakeCluster, **options: Any) -> list[tuple[Any, ...]]:
     return [row for task in tasks_of(reader_of(cluster, **options)) for row in task]
 
 
@@ -229,7 +229,7 @@ def test_lost_records_fail_the_read_or_are_skipped() -> None:
         assert rows_of(readers[1], planned[1][0]) == OF_T0[1:]
 
 
-def micro_batches_of(cluster: ScriptedCluster, **options: Any) -> Iterator[list[Any]]:
+def micro_batches_of(cluster: FakeCluster, **options: Any) -> Iterator[list[Any]]:
     """The rows of each micro-batch of a stream, until there is nothing new."""
     query = Query(cluster.bootstrap_servers, subscribe="t,u", envelope="upsert", **options)
     with closing(query):

@@ -20,7 +20,7 @@ from kafka_protocol.records.transactions import ABORT
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWELVE, Rows
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS, batch_of, in_transaction
 from tests.fakes.reading import PARTITION
 from tests.fakes.stream_loss import GO_ON, OTHER, fill, recreate
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("short_topic_grace")
 GROUP: Options = {"kafka_group_id": "g"}
 
 
-def write_history(cluster: ScriptedCluster) -> None:
+def write_history(cluster: FakeCluster) -> None:
     """Twelve records."""
     cluster.add_topic("t")
     for offset in range(12):
@@ -50,23 +50,22 @@ def write_history(cluster: ScriptedCluster) -> None:
         cluster.log(PARTITION).append(batch)
 
 
-def write_more(cluster: ScriptedCluster) -> None:
+def write_more(cluster: FakeCluster) -> None:
     end = cluster.log(PARTITION).end_offset
     for offset in range(end, end + 3):
         cluster.append(PARTITION, b"%d" % offset)
 
 
-def add_partition(cluster: ScriptedCluster) -> None:
-    topic = cluster.topics["t"]
-    topic.partitions[1] = type(topic.partitions[0])(leader=1)
+def add_partition(cluster: FakeCluster) -> None:
+    cluster.add_partitions("t", 2)
     cluster.append(TopicPartition("t", 1), b"added")
 
 
-def nothing(_: ScriptedCluster) -> None:
+def nothing(_: FakeCluster) -> None:
     pass
 
 
-def expect_from(start: int, query: Query, cluster: ScriptedCluster) -> None:
+def expect_from(start: int, query: Query, cluster: FakeCluster) -> None:
     """Each record from an offset on was read once, in order; and all of an added partition."""
     rows = [row for row in query.checkpoint.rows if row[1] != b"added"]
     end = cluster.log(PARTITION).end_offset
@@ -86,7 +85,7 @@ def expect_from(start: int, query: Query, cluster: ScriptedCluster) -> None:
     ids=["no limit", "offsets", "bytes"],
 )
 def test_fault_57_a_driver_dies_in_a_later_batch(
-    moment: Moment, between: Callable[[ScriptedCluster], None], limits: Options
+    moment: Moment, between: Callable[[FakeCluster], None], limits: Options
 ) -> None:
     """At the same moment of each batch; each batch keeps its logged end."""
     with streaming(**limits) as (cluster, query):
@@ -178,11 +177,10 @@ def interleaved(*many: Any) -> Any:
 # --- Partitions that are added -------------------------------------------------------------------
 
 
-def partition_from(cluster: ScriptedCluster, starts_at: int = 0) -> TopicPartition:
+def partition_from(cluster: FakeCluster, starts_at: int = 0) -> TopicPartition:
     added = TopicPartition("t", 1)
-    topic = cluster.topics["t"]
-    topic.partitions[1] = type(topic.partitions[0])(leader=1)
-    cluster.log(added).start_offset = starts_at
+    cluster.add_partitions("t", 2)
+    cluster.log(added).delete_before(starts_at)
     return added
 
 
@@ -203,7 +201,7 @@ def test_fault_25_a_partition_that_does_not_begin_at_zero(caplog: pytest.LogCapt
 # --- Deleted and truncated records ---------------------------------------------------------------
 
 
-def age_out(cluster: ScriptedCluster) -> None:
+def age_out(cluster: FakeCluster) -> None:
     cluster.log(PARTITION).delete_before(6)
 
 
@@ -255,7 +253,6 @@ def test_fault_35_and_36_an_open_transaction(type_: int, starting: str) -> None:
     with streaming(*IN_THREE, **COMMITTED, startingOffsets=starting) as (cluster, query):
         log = cluster.log(PARTITION)
         log.append(in_transaction(1, b"open"))
-        log.first_unstable_offset = 3
         fill(cluster, "d", "e")
         assert query.run() == (ABC if starting == "earliest" else [])
         for _ in range(2):
@@ -263,8 +260,7 @@ def test_fault_35_and_36_an_open_transaction(type_: int, starting: str) -> None:
         assert query.checkpoint.offsets[-1] == {"t": {"0": 3}}
         query.restart()
         assert query.trigger() is None
-        log.end_transaction(1, 3, type_)
-        log.first_unstable_offset = None
+        log.end_transaction(1, type_)
         query.run()
         new = ["open"] if type_ == COMMIT else []
         old = [*"abc"] if starting == "earliest" else []
@@ -292,7 +288,7 @@ def test_fault_23_a_deleted_topic_is_left_out_with_a_warning(
         cluster.add_topic("u")
         fill(cluster, "u", partition=OTHER)
         query.run()
-        del cluster.topics["u"]
+        cluster.delete_topic("u")
         fill(cluster, "d")
         query.die_at(moment)
         query.restart()
@@ -339,7 +335,7 @@ def test_fault_24_without_topic_ids() -> None:
         cluster.offer(MetadataRequest, VersionRange(0, 9))
         cluster.offer(FetchRequest, VersionRange(0, 12))
         assert query.run() == ABC
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         assert query.trigger() is None
         new = recreate(cluster, 5)
         query.run()

@@ -12,14 +12,14 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.streaming import group_commits
 from kafka_spark_source.streaming.group_commits import GroupCommits
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 
 
-def commits_asked(cluster: ScriptedCluster) -> list[dict[TopicPartition, int]]:
+def commits_asked(cluster: FakeCluster) -> list[dict[TopicPartition, int]]:
     return [
         {
             TopicPartition(topic.name, row.partition_index): row.committed_offset
@@ -36,6 +36,8 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_only_what_changed_is_committed() -> None:
     with one_partition() as (cluster, client):
+        cluster.add_topic("t", 2)
+        cluster.add_topic("u")
         commits = GroupCommits(client, "g")
         commits.commit({T0: 4, T1: 2})
         commits.commit({T0: 4, T1: 2})
@@ -82,6 +84,7 @@ def test_a_commit_that_fails_warns_once_and_pauses(
 
 def test_after_the_pause_all_that_changed_is_committed(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition() as (cluster, client), sleeps_take_no_time() as let_pass:
+        cluster.add_topic("t", 2)
         commits = GroupCommits(client, "g")
         commits.commit({T0: 1, T1: 1})
         cluster.push_errors(OffsetCommitRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -95,7 +98,7 @@ def test_after_the_pause_all_that_changed_is_committed(caplog: pytest.LogCapture
 
 def test_an_unreachable_coordinator_costs_limited_time(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition(nodes=2) as (cluster, client):
-        cluster.coordinators["g"] = 2
+        cluster.move_coordinator("g", 2)
         cluster.spoil(OffsetCommitRequest, faults.response_lost, node=2)
         GroupCommits(client, "g", timeout_ms=100).commit({T0: 1})
         assert len(warnings_in(caplog)) == 1

@@ -23,7 +23,7 @@ from kafka_spark_source.planning.strategies import (
 )
 from kafka_spark_source.streaming.logs import StreamLogs
 from tests.fakes import changes, faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.stream_loss import with_topic_id
 from tests.times import shorten
@@ -40,9 +40,9 @@ def soon() -> Deadline:
 @contextmanager
 def logs_of(
     strategy: Strategy = ANY, *, nodes: int = 1, release: str = "99", **options: Any
-) -> Iterator[tuple[ScriptedCluster, StreamLogs]]:
+) -> Iterator[tuple[FakeCluster, StreamLogs]]:
     """t-0 with two records, t-1 with none; a missing topic counts as deleted after 100 ms."""
-    with ScriptedCluster(nodes, release) as cluster:
+    with FakeCluster(nodes, release) as cluster:
         cluster.add_topic("t", 2)
         cluster.append(T0, b"a", b"b")
         client = cluster.client(**{"topic_propagation_max_ms": 100, **options})
@@ -90,7 +90,7 @@ def test_the_version_changes_with_the_ends_only() -> None:
 def test_the_version_changes_when_all_partitions_go() -> None:
     with logs_of(SubscribePattern("t"), topic_propagation_max_ms=0) as (cluster, logs):
         before = logs.latest_offsets(frozenset(), soon())
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         logs.invalidate_partitions()
         after = logs.latest_offsets(frozenset(), soon())
         assert (before.ends, after.ends) == ({T0: 2, T1: 0}, {})
@@ -152,7 +152,7 @@ def test_an_error_asks_for_metadata_whatever_its_age() -> None:
     with logs_of(nodes=2, metadata_max_age_ms=300_000) as (cluster, logs):
         ends(logs)
         before = len(cluster.asked(MetadataRequest))
-        cluster.move_leader(T0, 2 if cluster.partition(T0).leader == 1 else 1)
+        cluster.move_leader(T0, 2 if cluster.leader(T0) == 1 else 1)
         assert ends(logs)[0] == {T0: 2, T1: 0}
         # The new leader, and from each broker whether it still is.
         assert len(cluster.asked(MetadataRequest)) == before + 1 + 2
@@ -236,7 +236,7 @@ def test_fault_23_a_topic_that_every_broker_lacks_is_deleted(strategy: Strategy)
     ):
         cluster.add_topic("u")
         ends(logs, T0, U0)
-        del cluster.topics["u"]
+        cluster.delete_topic("u")
         early, late = Deadline.after(900), Deadline.after(5_000)
         assert U0 not in ends(logs, T0, U0)[0]
         assert early.has_passed, "brokers may hear of a topic a second later"
@@ -296,7 +296,7 @@ def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
         cluster.add_topic("u")
         ends(logs, T0)
-        del cluster.topics["u"]
+        cluster.delete_topic("u")
         assert ends(logs, T0) == ({T0: 2, T1: 0}, set())
 
 
@@ -342,7 +342,7 @@ def test_fault_24_an_unread_topic_may_be_recreated() -> None:
 def test_fault_24_a_deleted_topic_is_recreated_later() -> None:
     with logs_of() as (cluster, logs):
         ends(logs, T0, T1)
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         assert ends(logs, T0, T1) == ({}, set())
         cluster.add_topic("t")
         _, latest, recreated = logs.latest_offsets({T0, T1}, soon(), gone={T0, T1})

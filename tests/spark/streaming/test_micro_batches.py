@@ -6,7 +6,7 @@ import pytest
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes.cluster import Partition, ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS, batch_of
 from tests.fakes.micro_batches import (
     EARLIEST,
@@ -49,9 +49,9 @@ STARTS = [
 
 @pytest.mark.parametrize(("options", "first", "second"), STARTS)
 def test_a_moving_start_is_pinned_by_the_first_micro_batch(
-    cluster: ScriptedCluster, query: Query, options: dict[str, str], first: Ranges, second: Ranges
+    cluster: FakeCluster, query: Query, options: dict[str, str], first: Ranges, second: Ranges
 ) -> None:
-    cluster.committed["g"] = {T0: 4}
+    cluster.commit("g", {T0: 4})
     batches = query(**options)
     start = batches.start()
     end, ranges = run_first(batches)
@@ -63,12 +63,12 @@ def test_a_moving_start_is_pinned_by_the_first_micro_batch(
 
 @pytest.mark.parametrize(("options", "first", "second"), STARTS)
 def test_the_first_micro_batch_reads_the_same_when_run_again(
-    cluster: ScriptedCluster, query: Query, options: dict[str, str], first: Ranges, second: Ranges
+    cluster: FakeCluster, query: Query, options: dict[str, str], first: Ranges, second: Ranges
 ) -> None:
     """After a crash the start is looked up again, and records were added in between."""
-    cluster.committed["g"] = {T0: 4}
+    cluster.commit("g", {T0: 4})
     end = first_end(query(**options))
-    cluster.committed["g"] = {T0: 5, T1: 2}
+    cluster.commit("g", {T0: 5, T1: 2})
     append(cluster, T0, 3)
     cluster.log(T1).append(batch_of(b"young", timestamp=START_MS + 60_000))
     again = query(**options)
@@ -89,7 +89,7 @@ def offsets_in(ranges: Ranges) -> list[tuple[TopicPartition, int]]:
     ids=["latest", "earliest", "relative"],
 )
 def test_a_partition_added_between_start_and_first_end_is_read(
-    cluster: ScriptedCluster, query: Query, options: dict[str, str]
+    cluster: FakeCluster, query: Query, options: dict[str, str]
 ) -> None:
     """It is added after the start was looked up and before the end was."""
     batches = query(**options)
@@ -111,10 +111,10 @@ def test_a_partition_added_between_start_and_first_end_is_read(
     ids=lambda options: next(iter(options)),
 )
 def test_the_first_micro_batch_runs_again_with_added_partitions(
-    cluster: ScriptedCluster, query: Query, options: dict[str, str]
+    cluster: FakeCluster, query: Query, options: dict[str, str]
 ) -> None:
     end, ranges = run_first(query(**options))
-    cluster.topics["t"].partitions[2] = Partition(leader=1)
+    cluster.add_partitions("t", 3)
     again = query(**options)
     assert planned(again, again.start(), end) == ranges
 
@@ -147,7 +147,7 @@ def test_a_refused_start_is_an_error_for_new_queries_only(
 
 
 def test_a_first_micro_batch_with_a_lost_commit_is_not_repeated(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     """Spark requests the start then, too, and continues after the first micro-batch."""
     batches = query(commitOffsetsToGroup="true")
@@ -157,7 +157,7 @@ def test_a_first_micro_batch_with_a_lost_commit_is_not_repeated(
     assert cluster.committed == {"g": {T0: 4, T1: 2}}
 
 
-def test_a_start_is_looked_up_once(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_start_is_looked_up_once(cluster: FakeCluster, query: Query) -> None:
     batches = query()
     start = batches.start()
     append(cluster, T0, 1)
@@ -170,7 +170,7 @@ def test_a_start_is_looked_up_once(cluster: ScriptedCluster, query: Query) -> No
     ids=["earliest", "latest", "timestamp"],
 )
 def test_a_single_batch_run_reads_unless_the_start_is_latest(
-    cluster: ScriptedCluster, query: Query, options: dict[str, str], ranges: Ranges
+    cluster: FakeCluster, query: Query, options: dict[str, str], ranges: Ranges
 ) -> None:
     batches = query(**options)
     end, first = run_first(batches, once=True)
@@ -202,9 +202,10 @@ def test_a_start_beyond_the_end(query: Query, caplog: pytest.LogCaptureFixture) 
 
 
 def test_assigned_partitions_that_do_not_exist(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
+    cluster: FakeCluster, query: Query, caplog: pytest.LogCaptureFixture
 ) -> None:
-    del cluster.topics["t"].partitions[1]
+    cluster.add_topic("t")
+    append(cluster, T0, 5)
     assigned = {"assign": '{"t":[0,1]}', **EARLIEST}
     with pytest.raises(KafkaConfigError, match="Partition t-1 does not exist"):
         running(query(**assigned))
@@ -215,7 +216,7 @@ def test_assigned_partitions_that_do_not_exist(
 # --- Later micro-batches -------------------------------------------------------------------------
 
 
-def test_a_micro_batch_starts_where_the_last_ended(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_micro_batch_starts_where_the_last_ended(cluster: FakeCluster, query: Query) -> None:
     batches = query(**EARLIEST)
     end = running(batches)
     assert run(batches, end) == (end, [])
@@ -225,13 +226,13 @@ def test_a_micro_batch_starts_where_the_last_ended(cluster: ScriptedCluster, que
     assert batches.latest.ends == {T0: 5, T1: 4}
 
 
-def test_a_later_micro_batch_reads_the_same_again(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_later_micro_batch_reads_the_same_again(cluster: FakeCluster, query: Query) -> None:
     again = query()
     assert planned(again, {T0: 1, T1: 0}, {T0: 3, T1: 0}) == [(T0, 1, 3)]
     assert run(again, {T0: 3, T1: 0}) == ({T0: 5, T1: 2}, [(T0, 3, 5), (T1, 0, 2)])
 
 
-def test_ranges_are_split_and_carry_the_topic_id(cluster: ScriptedCluster, query: Query) -> None:
+def test_ranges_are_split_and_carry_the_topic_id(cluster: FakeCluster, query: Query) -> None:
     topic_id = cluster.topics["t"].topic_id
     for options, expected in (
         ({}, [[topic_id] * 2]),
@@ -243,7 +244,7 @@ def test_ranges_are_split_and_carry_the_topic_id(cluster: ScriptedCluster, query
         assert [[each.topic_id for each in task] for task in tasks] == expected
 
 
-def test_a_new_partition_is_read_from_its_beginning(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_new_partition_is_read_from_its_beginning(cluster: FakeCluster, query: Query) -> None:
     batches = query()
     end = running(batches)
     cluster.add_topic("u", partitions=2)
@@ -255,7 +256,7 @@ def test_a_new_partition_is_read_from_its_beginning(cluster: ScriptedCluster, qu
     assert planned(again, {T0: 5, T1: 2}, end) == [(U0, 0, 3)]
 
 
-def test_a_query_may_start_before_its_first_topic(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_query_may_start_before_its_first_topic(cluster: FakeCluster, query: Query) -> None:
     batches = query(subscribePattern="^u")
     assert batches.start() == {}
     assert run_first(batches) == ({}, [])
@@ -280,7 +281,7 @@ def test_available_now_without_partitions_reads_no_topic_that_comes_later(
 
 
 def test_finished_offsets_are_committed_by_the_next_micro_batch(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     batches = query(commitOffsetsToGroup="true", **EARLIEST)
     end = running(batches)
@@ -293,7 +294,7 @@ def test_finished_offsets_are_committed_by_the_next_micro_batch(
 
 
 def test_a_micro_batch_that_runs_again_is_not_committed_yet(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     again = query(commitOffsetsToGroup="true", **EARLIEST)
     planned(again, again.start(), {T0: 5, T1: 2})
@@ -303,7 +304,7 @@ def test_a_micro_batch_that_runs_again_is_not_committed_yet(
 
 
 def test_nothing_is_committed_without_commit_offsets_to_group(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     for options in ({}, {"startingOffsets": "group"}):
         batches = query(**options)

@@ -16,7 +16,7 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.worker.worker import exclude_modules_from_gc
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.micro_batches import (
     EARLIEST,
     T0,
@@ -40,7 +40,7 @@ PAUSE_MS = 25
 
 
 @pytest.fixture
-def repaired(cluster: ScriptedCluster) -> Iterator[list[float]]:
+def repaired(cluster: FakeCluster) -> Iterator[list[float]]:
     """Between two attempts another broker takes over. Returns the waiting times in ms."""
     waits = []
 
@@ -60,7 +60,7 @@ QUICK = {
 
 
 def test_a_failed_attempt_starts_no_trigger_delay(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
+    cluster: FakeCluster, query: Query, repaired: list[float]
 ) -> None:
     limits = {"minOffsetsPerTrigger": "10", "maxBytesPerTrigger": "1000000"}
     batches = query(**QUICK, **EARLIEST, **limits, **{"fetchOffset.numRetries": "2"})
@@ -71,7 +71,7 @@ def test_a_failed_attempt_starts_no_trigger_delay(
 
 
 def test_a_retry_keeps_the_target_of_available_now(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
+    cluster: FakeCluster, query: Query, repaired: list[float]
 ) -> None:
     batches = query(**QUICK, **EARLIEST, maxBytesPerTrigger="1", **{"fetchOffset.numRetries": "2"})
     batches.stop_at_available_now()
@@ -87,7 +87,7 @@ def test_a_retry_keeps_the_target_of_available_now(
 
 
 def test_fault_19_a_running_query_retries_while_a_broker_is_down(
-    cluster: ScriptedCluster, query: Query, repaired: list[float], caplog: pytest.LogCaptureFixture
+    cluster: FakeCluster, query: Query, repaired: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     batches = query(**QUICK)
     end = running(batches)
@@ -99,7 +99,7 @@ def test_fault_19_a_running_query_retries_while_a_broker_is_down(
 
 
 def test_fault_26_a_permanent_error_is_raised_at_once(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
+    cluster: FakeCluster, query: Query, repaired: list[float]
 ) -> None:
     batches = query(**QUICK)
     end = running(batches)
@@ -110,7 +110,7 @@ def test_fault_26_a_permanent_error_is_raised_at_once(
 
 
 def test_an_idle_trigger_sends_one_request_to_each_leader(
-    cluster: ScriptedCluster, query: Query, partitions_stay_fresh: None
+    cluster: FakeCluster, query: Query, partitions_stay_fresh: None
 ) -> None:
     batches = query()
     end = running(batches)
@@ -142,7 +142,7 @@ def test_an_idle_query_is_not_searched_for_garbage(query: Query) -> None:
         gc.unfreeze()
 
 
-def test_an_idle_query_pauses_between_requests(cluster: ScriptedCluster, query: Query) -> None:
+def test_an_idle_query_pauses_between_requests(cluster: FakeCluster, query: Query) -> None:
     with sleeps_take_no_time() as time:
         batches = query(**EARLIEST)
         end = running(batches)
@@ -160,7 +160,7 @@ def test_an_idle_query_pauses_between_requests(cluster: ScriptedCluster, query: 
 # --- Requests of a query -------------------------------------------------------------------------
 
 
-def request_counts(cluster: ScriptedCluster) -> Counter[tuple[int, str]]:
+def request_counts(cluster: FakeCluster) -> Counter[tuple[int, str]]:
     """The number of requests so far, by node and API."""
     return Counter(
         (number, type(request).api_name)

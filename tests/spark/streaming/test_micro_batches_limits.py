@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.streaming.micro_batches import MicroBatches
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.micro_batches import (
     EARLIEST,
     T0,
@@ -31,7 +31,7 @@ def ends_of_all(batches: MicroBatches, end: Offsets) -> list[int]:
     return ends
 
 
-def test_15_records_are_three_micro_batches_of_5(cluster: ScriptedCluster, query: Query) -> None:
+def test_15_records_are_three_micro_batches_of_5(cluster: FakeCluster, query: Query) -> None:
     append(cluster, T0, 10)
     options = {"maxOffsetsPerTrigger": "5", "assign": '{"t":[0]}', **EARLIEST}
     limited, once = query(**options), query(**options)
@@ -40,7 +40,7 @@ def test_15_records_are_three_micro_batches_of_5(cluster: ScriptedCluster, query
 
 
 def test_the_limit_by_bytes_is_approximate_and_always_advances(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     cluster.add_topic("t")
     for _ in range(20):
@@ -53,12 +53,12 @@ def test_the_limit_by_bytes_is_approximate_and_always_advances(
     assert ends_of_all(tiny, {T0: 15}) == [15, 16, 17, 18, 19, 20]
 
 
-def test_both_limits_apply(cluster: ScriptedCluster, query: Query) -> None:
+def test_both_limits_apply(cluster: FakeCluster, query: Query) -> None:
     batches = query(maxOffsetsPerTrigger="2", maxBytesPerTrigger="1000000", **EARLIEST)
     assert run_first(batches) == ({T0: 1, T1: 1}, [(T0, 0, 1), (T1, 0, 1)])
 
 
-def test_sizes_are_requested_only_for_new_records(cluster: ScriptedCluster, query: Query) -> None:
+def test_sizes_are_requested_only_for_new_records(cluster: FakeCluster, query: Query) -> None:
     batches = query(maxBytesPerTrigger="1000000")
     end = running(batches)
     run(batches, end)
@@ -69,7 +69,7 @@ def test_sizes_are_requested_only_for_new_records(cluster: ScriptedCluster, quer
 
 
 def test_fault_27_deleted_records_do_not_break_the_limit_by_bytes(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     """The task reports the loss, or continues after it."""
     batches = query(maxBytesPerTrigger="1000", **TOLERANT)
@@ -80,7 +80,7 @@ def test_fault_27_deleted_records_do_not_break_the_limit_by_bytes(
 
 
 def test_all_but_the_first_micro_batch_wait_for_min_offsets(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     options = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "1h", **EARLIEST}
     batches = query(**options)
@@ -97,7 +97,7 @@ def test_all_but_the_first_micro_batch_wait_for_min_offsets(
 
 
 def test_a_loss_is_reported_without_waiting_for_min_offsets(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     options = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "1h", **EARLIEST, **TOLERANT}
     shorter, another = query(**options), query(**options)
@@ -111,7 +111,7 @@ def test_a_loss_is_reported_without_waiting_for_min_offsets(
     assert run(another, end) == ({T0: 0, T1: 0}, [])
 
 
-def test_the_delay_follows_an_empty_micro_batch(cluster: ScriptedCluster, query: Query) -> None:
+def test_the_delay_follows_an_empty_micro_batch(cluster: FakeCluster, query: Query) -> None:
     batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="1h")
     end = running(batches)
     append(cluster, T0, 4)
@@ -120,7 +120,7 @@ def test_the_delay_follows_an_empty_micro_batch(cluster: ScriptedCluster, query:
     assert next_end(batches, end) == {T0: 15, T1: 2}
 
 
-def test_a_micro_batch_waits_for_max_trigger_delay(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_micro_batch_waits_for_max_trigger_delay(cluster: FakeCluster, query: Query) -> None:
     with sleeps_take_no_time() as time:
         batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="5m", **EARLIEST)
         end = running(batches)
@@ -130,7 +130,7 @@ def test_a_micro_batch_waits_for_max_trigger_delay(cluster: ScriptedCluster, que
         assert next_end(batches, end) == {T0: 6, T1: 2}
 
 
-def test_once_and_available_now_ignore_min_offsets(cluster: ScriptedCluster, query: Query) -> None:
+def test_once_and_available_now_ignore_min_offsets(cluster: FakeCluster, query: Query) -> None:
     options = {"minOffsetsPerTrigger": "3", "maxOffsetsPerTrigger": "3", **EARLIEST}
     now = query(**options, assign='{"t":[0]}')
     now.stop_at_available_now()

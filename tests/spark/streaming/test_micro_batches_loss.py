@@ -11,7 +11,7 @@ from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.stream import AvailableNowError
 from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.micro_batches import (
     EARLIEST,
     T0,
@@ -32,7 +32,7 @@ from tests.fakes.skipping_time import sleeps_take_no_time
 # --- Truncated logs, deleted and re-created topics -----------------------------------------------
 
 
-def test_fault_28_a_leader_is_behind_for_a_moment(cluster: ScriptedCluster, query: Query) -> None:
+def test_fault_28_a_leader_is_behind_for_a_moment(cluster: FakeCluster, query: Query) -> None:
     def fall_behind(response: ListOffsetsResponse) -> None:
         for topic in response.topics:
             for row in topic.partitions:
@@ -55,7 +55,7 @@ def two_running(query: Query, **options: str) -> tuple[MicroBatches, MicroBatche
 
 
 @pytest.fixture
-def two_topics(cluster: ScriptedCluster) -> None:
+def two_topics(cluster: FakeCluster) -> None:
     cluster.add_topic("u")
     append(cluster, U0, 3)
 
@@ -67,14 +67,14 @@ def two_topics(cluster: ScriptedCluster) -> None:
     ids=["pattern and a new record", "pattern", "names", "partitions"],
 )
 def test_fault_23_one_of_two_topics_is_deleted(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
     query: Query,
     caplog: pytest.LogCaptureFixture,
     named: dict[str, str],
     new: int,
 ) -> None:
     strict, tolerant, end = two_running(query, **named, **SOON)
-    del cluster.topics["u"]
+    cluster.delete_topic("u")
     append(cluster, T0, new)
     with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*Partitions u-0 have been"):
         next_end(strict, end)
@@ -97,7 +97,7 @@ def test_fault_23_one_of_two_topics_is_deleted(
     ids=["names", "pattern", "partitions"],
 )
 def test_a_topic_that_is_no_longer_selected(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
     query: Query,
     caplog: pytest.LogCaptureFixture,
     before: dict[str, str],
@@ -122,10 +122,10 @@ def test_a_topic_that_is_no_longer_selected(
     ids=["pattern", "names", "partitions"],
 )
 def test_fault_23_all_topics_are_deleted(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture, named: dict[str, str]
+    cluster: FakeCluster, query: Query, caplog: pytest.LogCaptureFixture, named: dict[str, str]
 ) -> None:
     strict, tolerant, end = two_running(query, **named, **SOON)
-    cluster.topics.clear()
+    cluster.delete_topic()
     with pytest.raises(DataLossError, match="Partitions t-0, t-1 have been deleted"):
         next_end(strict, end)
     for _ in range(3):
@@ -133,10 +133,10 @@ def test_fault_23_all_topics_are_deleted(
     assert caplog.text.count("Partitions t-0, t-1 have been deleted.") == 1
 
 
-def test_fault_23_one_wait_for_a_deleted_topic(cluster: ScriptedCluster, query: Query) -> None:
+def test_fault_23_one_wait_for_a_deleted_topic(cluster: FakeCluster, query: Query) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
-    cluster.topics.clear()
+    cluster.delete_topic()
     run(batches, end)
     before = len(cluster.asked(MetadataRequest))
     run(batches, end)
@@ -144,7 +144,7 @@ def test_fault_23_one_wait_for_a_deleted_topic(cluster: ScriptedCluster, query: 
 
 
 def test_fault_24_a_recreated_topic_is_read_from_its_beginning(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
+    cluster: FakeCluster, query: Query, caplog: pytest.LogCaptureFixture
 ) -> None:
     """However many records it has: its offsets say nothing about the old topic."""
     strict, tolerant, end = two_running(query)
@@ -159,7 +159,7 @@ def test_fault_24_a_recreated_topic_is_read_from_its_beginning(
 
 
 def test_fault_24_a_topic_is_recreated_while_the_query_is_down(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
+    cluster: FakeCluster, query: Query, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its checkpoint has no id, so a shorter log may also have been truncated."""
     end = running(query())
@@ -176,7 +176,7 @@ def test_fault_24_a_topic_is_recreated_while_the_query_is_down(
 
 
 def test_fault_24_a_shorter_log_refreshes_the_topic_ids(
-    cluster: ScriptedCluster, query: Query, partitions_stay_fresh: None
+    cluster: FakeCluster, query: Query, partitions_stay_fresh: None
 ) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
@@ -186,21 +186,25 @@ def test_fault_24_a_shorter_log_refreshes_the_topic_ids(
 
 
 def test_fault_22_a_partition_that_comes_back_is_read_further(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
-    removed = cluster.topics.pop("t")
+    topic = cluster.topics["t"]
+    images = [broker.image for broker in cluster.simulated.brokers.values()]
+    for image in images:
+        image.set_topic("t", None)
     assert run(batches, end) == (end, [])
-    cluster.topics["t"] = removed
+    for image in images:
+        image.set_topic("t", topic)
     append(cluster, T0, 1)
     assert run(batches, end) == ({T0: 6, T1: 2}, [(T0, 5, 6)])
 
 
-def test_fault_24_a_missing_topic_is_recreated(cluster: ScriptedCluster, query: Query) -> None:
+def test_fault_24_a_missing_topic_is_recreated(cluster: FakeCluster, query: Query) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
-    cluster.topics.clear()
+    cluster.delete_topic()
     assert run(batches, end) == (end, [])
     cluster.add_topic("t", partitions=2)
     append(cluster, T0, 9)
@@ -221,7 +225,7 @@ def now(query: Query, request: pytest.FixtureRequest) -> MicroBatches:
 
 
 def test_a_run_ends_at_the_log_ends_of_its_first_micro_batch(
-    cluster: ScriptedCluster, now: MicroBatches
+    cluster: FakeCluster, now: MicroBatches
 ) -> None:
     now.start()
     append(cluster, T0, 1)
@@ -239,23 +243,21 @@ def test_a_pinned_run_reads_in_its_second_micro_batch(query: Query) -> None:
     assert run(batches, running(batches)) == ({T0: 5, T1: 2}, [(T0, 4, 5), (T1, 1, 2)])
 
 
-def test_a_run_over_nothing_ends_at_once(cluster: ScriptedCluster, now: MicroBatches) -> None:
-    cluster.topics.clear()
+def test_a_run_over_nothing_ends_at_once(cluster: FakeCluster, now: MicroBatches) -> None:
+    cluster.delete_topic()
     assert run_first(now) == ({}, [])
     assert run(now, {}) == ({}, [])
 
 
-def test_fault_59_a_topic_of_the_target_is_deleted(
-    cluster: ScriptedCluster, now: MicroBatches
-) -> None:
+def test_fault_59_a_topic_of_the_target_is_deleted(cluster: FakeCluster, now: MicroBatches) -> None:
     end = running(now)
-    cluster.topics.clear()
+    cluster.delete_topic()
     with pytest.raises(AvailableNowError, match=r"LOST_TOPIC_PARTITIONS_IN_END_OFFSET.*t-0, t-1"):
         next_end(now, end)
 
 
 def test_fault_59_a_topic_of_the_target_is_recreated(
-    cluster: ScriptedCluster, now: MicroBatches, partitions_stay_fresh: None
+    cluster: FakeCluster, now: MicroBatches, partitions_stay_fresh: None
 ) -> None:
     """Even if the partitions are fresh."""
     end = running(now)
@@ -266,9 +268,7 @@ def test_fault_59_a_topic_of_the_target_is_recreated(
         next_end(now, end)
 
 
-def test_fault_59_a_log_of_the_target_is_truncated(
-    cluster: ScriptedCluster, now: MicroBatches
-) -> None:
+def test_fault_59_a_log_of_the_target_is_truncated(cluster: FakeCluster, now: MicroBatches) -> None:
     end = running(now)
     cluster.log(T0).truncate(1)
     with pytest.raises(AvailableNowError, match=r"PARTITION_THAN_LATEST.*t-0 .* but ends at 1\."):
@@ -285,17 +285,17 @@ def test_a_loss_before_the_run_follows_fail_on_data_loss(query: Query) -> None:
 
 
 def test_a_topic_may_be_deleted_once_the_run_has_read_it(
-    cluster: ScriptedCluster, now: MicroBatches
+    cluster: FakeCluster, now: MicroBatches
 ) -> None:
     end = last_end(now, running(now))
     cluster.add_topic("t", partitions=2)
     assert run(now, end) == (end, [])
-    cluster.topics.clear()
+    cluster.delete_topic()
     assert run(now, end) == (end, [])
 
 
 def test_a_micro_batch_of_an_earlier_run_is_not_checked(
-    cluster: ScriptedCluster, now: MicroBatches
+    cluster: FakeCluster, now: MicroBatches
 ) -> None:
     cluster.log(T0).truncate(1)
     assert planned(now, {T0: 0, T1: 0}, {T0: 5, T1: 0}) == [(T0, 0, 5)]

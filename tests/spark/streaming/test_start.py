@@ -28,16 +28,16 @@ from kafka_spark_source.planning.positions import (
 )
 from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.streaming.start import Start, check_pinnable, find_start
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS, batch_of
 
 T0, T1, T2 = TOPIC = [TopicPartition("t", number) for number in range(3)]
 
 
 @contextmanager
-def three_logs() -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def three_logs() -> Iterator[tuple[FakeCluster, Cluster]]:
     """t-0 holds [2, 5), the last record a second later; t-1 holds [0, 1); t-2 is empty."""
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=3)
         cluster.append(T0, b"a", b"b")
         cluster.append(T0, b"c", b"d")
@@ -133,7 +133,7 @@ def test_ten_minutes_are_counted_back_from_now() -> None:
 
 def test_a_group_starts_at_its_offsets_or_at_the_beginning() -> None:
     with three_logs() as (cluster, client):
-        cluster.committed["g"] = {T0: 4, T2: 0}
+        cluster.commit("g", {T0: 4, T2: 0})
         assert summary(start_of(client, startingOffsets="group")) == ([4, 0, 0], "012", "")
 
 
@@ -144,7 +144,7 @@ def test_an_unknown_group_starts_at_the_beginning() -> None:
 
 def test_group_offsets_are_requested_only_where_needed() -> None:
     with three_logs() as (cluster, client):
-        cluster.committed["g"] = {T0: 4, T1: 0}
+        cluster.commit("g", {T0: 4, T1: 0})
         start = start_of(client, startingOffsets='{"t":{"0":"group","1":-1,"2":0}}')
         assert summary(start) == ([4, 1, 0], "01", "")
         start_of(client, startingOffsets="earliest")

@@ -21,7 +21,7 @@ from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40
 from kafka_spark_source.streaming.stream_reader import NOT_LOGGED_MARK, KafkaStreamReader
 from tests.fakes.batch_reading import Rows, Task
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.stream_reading import HAS_READ_LIMITS, since_4_2
 
 pytestmark = pytest.mark.core
@@ -35,9 +35,9 @@ EARLIEST = {"startingOffsets": "earliest"}
 
 
 @pytest.fixture
-def cluster(partitions_are_never_fresh: None) -> Iterator[ScriptedCluster]:
+def cluster(partitions_are_never_fresh: None) -> Iterator[FakeCluster]:
     """t-0 with the records a, b and c; t-1 with none. Partitions are requested each time."""
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t", partitions=2)
         for value in (b"a", b"b", b"c"):
             cluster.append(T0, value)
@@ -46,7 +46,7 @@ def cluster(partitions_are_never_fresh: None) -> Iterator[ScriptedCluster]:
 
 
 @pytest.fixture
-def begin(cluster: ScriptedCluster) -> Iterator[Begin]:
+def begin(cluster: FakeCluster) -> Iterator[Begin]:
     """Starts or restarts queries with one of the readers."""
     begun: list[KafkaStreamReader] = []
 
@@ -93,7 +93,7 @@ def read(reader: KafkaStreamReader, partitions: list[InputPartition]) -> Rows:
 # --- All releases --------------------------------------------------------------------------------
 
 
-def test_logged_offsets_are_sorted(cluster: ScriptedCluster, begin_40: Begin) -> None:
+def test_logged_offsets_are_sorted(cluster: FakeCluster, begin_40: Begin) -> None:
     cluster.add_topic("t", partitions=12)
     logged = begin_40().latestOffset()
     assert logged == at(*[0] * 12)
@@ -141,13 +141,13 @@ def test_an_ignored_option_is_a_warning(begin_40: Begin, caplog: pytest.LogCaptu
     assert "The option endingTimestamp has no effect in a stream." in caplog.text
 
 
-def test_commit_sends_the_offsets_to_the_group(cluster: ScriptedCluster, begin_40: Begin) -> None:
+def test_commit_sends_the_offsets_to_the_group(cluster: FakeCluster, begin_40: Begin) -> None:
     reader = begin_40(commitOffsetsToGroup="true", **{"kafka.group.id": "g"})
     reader.commit(at(2, 0))
     assert cluster.committed == {"g": {T0: 2, T1: 0}}
 
 
-def test_each_release_has_its_reader(cluster: ScriptedCluster) -> None:
+def test_each_release_has_its_reader(cluster: FakeCluster) -> None:
     servers = ",".join(map(str, cluster.bootstrap_servers))
     source = KafkaDataSource({"kafka.bootstrap.servers": servers, "subscribe": "t"})
     name = "KafkaStreamReader42" if HAS_READ_LIMITS else "KafkaStreamReader40"
@@ -157,7 +157,7 @@ def test_each_release_has_its_reader(cluster: ScriptedCluster) -> None:
 # --- PySpark 4.0 and 4.1 -------------------------------------------------------------------------
 
 
-def test_reader_40_a_query_begins_at_its_start(cluster: ScriptedCluster, begin_40: Begin) -> None:
+def test_reader_40_a_query_begins_at_its_start(cluster: FakeCluster, begin_40: Begin) -> None:
     reader = begin_40()
     start = reader.initialOffset()
     cluster.append(T0, b"d")
@@ -169,7 +169,7 @@ def test_reader_40_a_query_begins_at_its_start(cluster: ScriptedCluster, begin_4
 
 
 def test_reader_40_a_query_continues_after_the_last_planned_end(
-    cluster: ScriptedCluster, begin_40: Begin
+    cluster: FakeCluster, begin_40: Begin
 ) -> None:
     """Spark first plans an empty micro-batch at the offset of the checkpoint."""
     reader = begin_40(maxOffsetsPerTrigger="1", **EARLIEST)
@@ -215,7 +215,7 @@ def test_reader_42_a_micro_batch_begins_where_spark_says(begin_42: Begin) -> Non
 
 
 @since_4_2
-def test_reader_42_the_mark_shows_a_new_query(cluster: ScriptedCluster, begin_42: Begin) -> None:
+def test_reader_42_the_mark_shows_a_new_query(cluster: FakeCluster, begin_42: Begin) -> None:
     """Spark also requests the start if the commit of the first micro-batch was lost."""
     reader = begin_42()
     limit = reader.getDefaultReadLimit()
@@ -239,7 +239,7 @@ def test_reader_42_trigger_once_reads_all(begin_42: Begin) -> None:
 
 @since_4_2
 def test_reader_42_available_now_ends_at_the_first_log_ends(
-    cluster: ScriptedCluster, begin_42: Begin
+    cluster: FakeCluster, begin_42: Begin
 ) -> None:
     reader = begin_42(**EARLIEST)
     limit = reader.getDefaultReadLimit()
@@ -252,7 +252,7 @@ def test_reader_42_available_now_ends_at_the_first_log_ends(
 
 
 @since_4_2
-def test_reader_42_last_log_ends_are_reported(cluster: ScriptedCluster, begin_42: Begin) -> None:
+def test_reader_42_last_log_ends_are_reported(cluster: FakeCluster, begin_42: Begin) -> None:
     reader = begin_42(maxOffsetsPerTrigger="1", **EARLIEST)
     assert reader.reportLatestOffset() is None
     start = reader.initialOffset()

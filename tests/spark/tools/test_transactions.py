@@ -24,8 +24,9 @@ from kafka_spark_source.tools.transactions import (
 )
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decision_format import Decision, MicroBatch, TaskWrite
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION
-from tests.fakes.transactions import TransactionalCluster, opened, soon
+from tests.fakes.transactions import opened, soon
 from tests.spark.writing.test_commit_log import LOG, config_of
 from tests.times import shorten
 
@@ -38,21 +39,21 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cluster() -> Iterator[TransactionalCluster]:
-    with TransactionalCluster() as cluster:
-        cluster.add_topic(LOG)
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster() as cluster:
+        cluster.add_topic(LOG, config={"cleanup.policy": "compact"})
         cluster.add_topic(PARTITION.topic)
         yield cluster
         close_shared_clusters()
 
 
 @pytest.fixture
-def client(cluster: TransactionalCluster) -> Iterator[Cluster]:
+def client(cluster: FakeCluster) -> Iterator[Cluster]:
     with closing(cluster.client()) as client:
         yield client
 
 
-def decide(cluster: TransactionalCluster, prefix: str) -> tuple[CommitLog, Decision]:
+def decide(cluster: FakeCluster, prefix: str) -> tuple[CommitLog, Decision]:
     """A decision that is not carried out."""
     log = CommitLog(config_of(cluster), Identity(prefix, LOG))
     decision = Decision(log.take_over(), MicroBatch("q", 1), (TaskWrite(0, 1),))
@@ -60,7 +61,7 @@ def decide(cluster: TransactionalCluster, prefix: str) -> tuple[CommitLog, Decis
     return log, decision
 
 
-def test_those_of_a_prefix(cluster: TransactionalCluster, client: Cluster) -> None:
+def test_those_of_a_prefix(cluster: FakeCluster, client: Cluster) -> None:
     cluster.append(PARTITION, b"before")
     opened(client, b"a", b"b", name="p-0-0")
     opened(client, b"c", name="q-0-0")
@@ -73,7 +74,7 @@ def test_those_of_a_prefix(cluster: TransactionalCluster, client: Cluster) -> No
         entry.producer_id,
         entry.epoch,
         entry.started_ms,
-        900_000,
+        60_000,
         (Held(*PARTITION, 1, 4),),
         is_decided=False,
     )
@@ -83,7 +84,7 @@ def test_those_of_a_prefix(cluster: TransactionalCluster, client: Cluster) -> No
 
 
 def test_a_name_with_a_line_break_hides_no_transaction(
-    cluster: TransactionalCluster, client: Cluster
+    cluster: FakeCluster, client: Cluster
 ) -> None:
     names = ["p-0\n-0", "p.\n", "\n"]
     for name in names:
@@ -94,7 +95,7 @@ def test_a_name_with_a_line_break_hides_no_transaction(
     assert [each.transactional_id for each in of_prefix] == ["p.\n"]
 
 
-def test_what_cannot_be_found_out_is_named(cluster: TransactionalCluster, client: Cluster) -> None:
+def test_what_cannot_be_found_out_is_named(cluster: FakeCluster, client: Cluster) -> None:
     for name in ("p-0-0", "p-1-0"):
         opened(client, b"a", name=name)
     denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -108,9 +109,7 @@ def test_what_cannot_be_found_out_is_named(cluster: TransactionalCluster, client
     assert "TOPIC_AUTHORIZATION_FAILED" in str(errors[1])
 
 
-def test_what_its_driver_decided_is_not_aborted(
-    cluster: TransactionalCluster, client: Cluster
-) -> None:
+def test_what_its_driver_decided_is_not_aborted(cluster: FakeCluster, client: Cluster) -> None:
     opened(client, b"a", name="p-0-0")
     log, decision = decide(cluster, "p")
     (found,), _ = list_transactions(client, "p", LOG, soon())
@@ -125,17 +124,15 @@ def test_what_its_driver_decided_is_not_aborted(
         check_undecided(client, "p-0-0", LOG, soon())
 
 
-def test_a_decision_that_is_being_written(cluster: TransactionalCluster, client: Cluster) -> None:
+def test_a_decision_that_is_being_written(cluster: FakeCluster, client: Cluster) -> None:
     opened(client, b"a", name="p-0-0")
-    cluster.holds_markers = True
+    cluster.hold_markers()
     decide(cluster, "p")
     with pytest.raises(TransactionError, match="must not be aborted"):
         check_undecided(client, "p-0-0", LOG, soon())
 
 
-def test_without_a_readable_log_nothing_is_aborted(
-    cluster: TransactionalCluster, client: Cluster
-) -> None:
+def test_without_a_readable_log_nothing_is_aborted(cluster: FakeCluster, client: Cluster) -> None:
     opened(client, b"a", name="p-0-0")
     opened(client, b"a", name="another application")
     cluster.push_errors(ListOffsetsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -145,7 +142,7 @@ def test_without_a_readable_log_nothing_is_aborted(
 
 
 def test_brokers_that_do_not_tell() -> None:
-    with TransactionalCluster(release="2.8") as cluster, closing(cluster.client()) as client:
+    with FakeCluster(release="2.8") as cluster, closing(cluster.client()) as client:
         cluster.add_topic(PARTITION.topic)
         opened(client, b"a", name="p-0-0")
         with pytest.raises(UnsupportedVersionError, match="ListTransactions"):

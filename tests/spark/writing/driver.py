@@ -18,8 +18,9 @@ from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
-from tests.fakes.cluster import NEWEST
-from tests.fakes.transactions import State, TransactionalCluster, committed_values
+from tests.fakes.cluster import NEWEST, FakeCluster
+from tests.fakes.transactions import committed_values
+from tests.simulation.kafka.transactions import State
 
 LOG = "pykafka-commit-log"
 IDENTITY = Identity("p", LOG)
@@ -32,7 +33,7 @@ Rows = Sequence[Sequence[bytes]]
 class Spark:
     """A driver and its tasks, in one process, for one query."""
 
-    def __init__(self, cluster: TransactionalCluster, query: str = "q") -> None:
+    def __init__(self, cluster: FakeCluster, query: str = "q") -> None:
         self.cluster = cluster
         self.query = query
         servers = ",".join(map(str, cluster.bootstrap_servers))
@@ -99,9 +100,9 @@ def flat(*batches: Rows) -> list[bytes]:
 
 @contextmanager
 def scripted(query: str = "q", release: str = NEWEST) -> Iterator[Spark]:
-    with TransactionalCluster(release=release) as cluster:
+    with FakeCluster(release=release) as cluster:
         cluster.add_topic("t")
-        cluster.add_topic(LOG)
+        cluster.add_topic(LOG, config={"cleanup.policy": "compact"})
         try:
             yield Spark(cluster, query)
         finally:

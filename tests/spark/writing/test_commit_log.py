@@ -28,28 +28,28 @@ from kafka_spark_source.writing.decision_format import (
     MicroBatch,
     TaskWrite,
 )
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import batch_of
-from tests.fakes.transactions import TransactionalCluster
 
 LOG = "decisions"
 LOG_PARTITION = TopicPartition(LOG, 0)
 
 
 @pytest.fixture
-def cluster() -> Iterator[TransactionalCluster]:
-    with TransactionalCluster() as cluster:
-        cluster.add_topic(LOG)
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster() as cluster:
+        cluster.add_topic(LOG, config={"cleanup.policy": "compact"})
         yield cluster
         close_shared_clusters()
 
 
-def config_of(cluster: TransactionalCluster, **options: str) -> ClientConfig:
+def config_of(cluster: FakeCluster, **options: str) -> ClientConfig:
     servers = ",".join(map(str, cluster.bootstrap_servers))
     named = {name.replace("_", "."): value for name, value in options.items()}
     return ClientConfig.from_options({"bootstrap.servers": servers} | named)
 
 
-def log_of(cluster: TransactionalCluster, prefix: str = "p", **options: str) -> CommitLog:
+def log_of(cluster: FakeCluster, prefix: str = "p", **options: str) -> CommitLog:
     return CommitLog(config_of(cluster, **options), Identity(prefix, LOG))
 
 
@@ -67,7 +67,7 @@ def last(log: CommitLog) -> tuple[Decision, bool]:
     return log.read(logged), logged.is_done
 
 
-def offsets_read(cluster: TransactionalCluster) -> int:
+def offsets_read(cluster: FakeCluster) -> int:
     """From how far behind the end the log was read, by Fetch requests so far."""
     asked = cluster.asked(FetchRequest)
     first: int = min(
@@ -81,7 +81,7 @@ def offsets_read(cluster: TransactionalCluster) -> int:
     return cluster.log(LOG_PARTITION).end_offset - first
 
 
-def test_the_last_decision_and_whether_it_is_done(cluster: TransactionalCluster) -> None:
+def test_the_last_decision_and_whether_it_is_done(cluster: FakeCluster) -> None:
     log = log_of(cluster)
     assert log.last_decision() is None
     for number in range(3):
@@ -91,7 +91,7 @@ def test_the_last_decision_and_whether_it_is_done(cluster: TransactionalCluster)
         assert last(log_of(cluster)) == (decision, True)
 
 
-def test_writers_share_a_topic(cluster: TransactionalCluster) -> None:
+def test_writers_share_a_topic(cluster: FakeCluster) -> None:
     first, second = (decided(log_of(cluster, prefix), 7) for prefix in ("p", "q"))
     log_of(cluster, "q").note_done(second)
     assert last(log_of(cluster, "p")) == (first, False)
@@ -99,7 +99,7 @@ def test_writers_share_a_topic(cluster: TransactionalCluster) -> None:
     assert log_of(cluster, "decided p").last_decision() is None
 
 
-def test_a_replaced_driver_decides_nothing(cluster: TransactionalCluster) -> None:
+def test_a_replaced_driver_decides_nothing(cluster: FakeCluster) -> None:
     log = log_of(cluster)
     old = log.take_over()
     decision = decided(log, 1)
@@ -108,7 +108,7 @@ def test_a_replaced_driver_decides_nothing(cluster: TransactionalCluster) -> Non
     assert last(log) == (decision, False)
 
 
-def test_a_late_note_about_an_older_decision_is_harmless(cluster: TransactionalCluster) -> None:
+def test_a_late_note_about_an_older_decision_is_harmless(cluster: FakeCluster) -> None:
     log = log_of(cluster)
     older, newer = decided(log, 1), decided(log, 2)
     log.note_done(newer)
@@ -117,7 +117,7 @@ def test_a_late_note_about_an_older_decision_is_harmless(cluster: TransactionalC
     assert last(log) == (newer, False)
 
 
-def test_a_decision_of_many_tasks_is_found_whole(cluster: TransactionalCluster) -> None:
+def test_a_decision_of_many_tasks_is_found_whole(cluster: FakeCluster) -> None:
     small, large = log_of(cluster, "p"), log_of(cluster, "q")
     decided(small, 1)
     decision = decided(large, 2, tasks=60_000)
@@ -133,7 +133,7 @@ def test_a_decision_of_many_tasks_is_found_whole(cluster: TransactionalCluster) 
 
 
 @contextmanager
-def open_transaction(cluster: TransactionalCluster, key: bytes = b"x") -> Iterator[Transaction]:
+def open_transaction(cluster: FakeCluster, key: bytes = b"x") -> Iterator[Transaction]:
     """Another writer of the log whose transaction is open."""
     client = shared_cluster(config_of(cluster))
     other = begin(client, "other", Deadline.after(5_000))
@@ -141,7 +141,7 @@ def open_transaction(cluster: TransactionalCluster, key: bytes = b"x") -> Iterat
     yield other
 
 
-def test_a_claim_does_not_wait_for_other_prefixes(cluster: TransactionalCluster) -> None:
+def test_a_claim_does_not_wait_for_other_prefixes(cluster: FakeCluster) -> None:
     """A driver died between its decision and the commit of it."""
     log = log_of(cluster)
     with open_transaction(cluster):
@@ -152,7 +152,7 @@ def test_a_claim_does_not_wait_for_other_prefixes(cluster: TransactionalCluster)
     assert last(log)[1]
 
 
-def test_an_open_decision_of_the_own_prefix_is_an_error(cluster: TransactionalCluster) -> None:
+def test_an_open_decision_of_the_own_prefix_is_an_error(cluster: FakeCluster) -> None:
     log = log_of(cluster)
     with (
         open_transaction(cluster, key=b"decided p"),
@@ -162,9 +162,7 @@ def test_an_open_decision_of_the_own_prefix_is_an_error(cluster: TransactionalCl
 
 
 @pytest.mark.parametrize("committed", [True, False], ids=["committed", "aborted"])
-def test_a_decision_behind_an_open_transaction(
-    cluster: TransactionalCluster, committed: bool
-) -> None:
+def test_a_decision_behind_an_open_transaction(cluster: FakeCluster, committed: bool) -> None:
     """A snapshot is written meanwhile, and leaves the open transaction to be folded again."""
     late = log_of(cluster, "late")
     claim = late.take_over()
@@ -186,14 +184,14 @@ def test_a_decision_behind_an_open_transaction(
 # --- Snapshots -----------------------------------------------------------------------------------
 
 
-def snapshots_in(cluster: TransactionalCluster) -> int:
+def snapshots_in(cluster: FakeCluster) -> int:
     batches = cluster.log(LOG_PARTITION).batches
     return sum(each.key == b"snapshot" for batch in batches for each in decode_records(batch))
 
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_a_claim_reads_little_of_a_long_log(cluster: TransactionalCluster) -> None:
+def test_a_claim_reads_little_of_a_long_log(cluster: FakeCluster) -> None:
     logs = [log_of(cluster, f"query-{number}") for number in range(10)]
     retired = decided(log_of(cluster, "retired"), 1)
     log_of(cluster, "retired").note_done(retired)
@@ -212,7 +210,7 @@ def test_a_claim_reads_little_of_a_long_log(cluster: TransactionalCluster) -> No
     assert offsets_read(cluster) < 400
 
 
-def test_a_long_log_without_a_snapshot_is_read_whole_once(cluster: TransactionalCluster) -> None:
+def test_a_long_log_without_a_snapshot_is_read_whole_once(cluster: FakeCluster) -> None:
     decision = decided(log_of(cluster), 1)
     log = cluster.log(LOG_PARTITION)
     for _ in range(60):
@@ -224,7 +222,7 @@ def test_a_long_log_without_a_snapshot_is_read_whole_once(cluster: Transactional
 
 
 def test_a_snapshot_that_cannot_be_written_changes_nothing(
-    cluster: TransactionalCluster, caplog: pytest.LogCaptureFixture
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = log_of(cluster)
     log._write(Producer(shared_cluster(config_of(cluster))), b"decided q", b"garbage")
@@ -237,7 +235,7 @@ def test_a_snapshot_that_cannot_be_written_changes_nothing(
 
 
 def test_a_retired_prefix_is_forgotten_with_the_next_snapshot(
-    cluster: TransactionalCluster,
+    cluster: FakeCluster,
 ) -> None:
     retired, undecided = log_of(cluster, "retired"), log_of(cluster, "undecided")
     retired.note_done(decided(retired, 1))
@@ -250,14 +248,14 @@ def test_a_retired_prefix_is_forgotten_with_the_next_snapshot(
     assert undecided.last_decision() is not None
 
 
-def test_records_of_others_are_an_error(cluster: TransactionalCluster) -> None:
+def test_records_of_others_are_an_error(cluster: FakeCluster) -> None:
     log = log_of(cluster)
     log._write(Producer(shared_cluster(config_of(cluster))), b"decided p", b"garbage")
     with pytest.raises(CommitLogError, match="'p' in decisions-0 is not a decision of pykafka"):
         log.last_decision()
 
 
-def test_a_decision_that_is_gone_is_an_error(cluster: TransactionalCluster) -> None:
+def test_a_decision_that_is_gone_is_an_error(cluster: FakeCluster) -> None:
     log = log_of(cluster)
     decided(log, 1)
     logged = log.last_decision()
@@ -272,7 +270,7 @@ def test_the_replicas_of_a_new_topic(
 ) -> None:
     created: list[NewTopic] = []
     monkeypatch.setattr(commit_log_topic, "create_topic", lambda _, new, __: created.append(new))
-    with TransactionalCluster(nodes) as cluster:
+    with FakeCluster(nodes) as cluster:
         client = shared_cluster(config_of(cluster))
         commit_log_topic.ensure_topic(client, Identity("p", LOG, wanted), Deadline.after(10_000))
         close_shared_clusters()
@@ -283,8 +281,8 @@ def test_the_replicas_of_a_new_topic(
 def test_one_replica_among_several_brokers_is_a_warning(
     nodes: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with TransactionalCluster(nodes) as cluster:
-        cluster.add_topic(LOG)
+    with FakeCluster(nodes) as cluster:
+        cluster.add_topic(LOG, replicas=1, config={"cleanup.policy": "compact"})
         for _ in range(2):
             log_of(cluster).last_decision()
         close_shared_clusters()

@@ -16,12 +16,12 @@ from kafka_protocol.wire.schema import VersionRange
 from kafka_spark_source.writing.driver_check import check_write
 from tests.fakes import faults
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 READ, WRITE, DESCRIBE = (1 << code for code in (3, 4, 8))
 
 
-def config(cluster: ScriptedCluster) -> ClientConfig:
+def config(cluster: FakeCluster) -> ClientConfig:
     return ClientConfig(
         bootstrap_servers=cluster.bootstrap_servers,
         connection_setup_timeout_ms=500,
@@ -36,21 +36,21 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
 
 
-def test_a_topic_that_is_there(cluster: ScriptedCluster) -> None:
+def test_a_topic_that_is_there(cluster: FakeCluster) -> None:
     check_write(config(cluster), "t")
 
 
-def test_topics_of_a_column_are_not_looked_for(cluster: ScriptedCluster) -> None:
+def test_topics_of_a_column_are_not_looked_for(cluster: FakeCluster) -> None:
     check_write(config(cluster), None)
 
 
 @pytest.mark.usefixtures("short_metadata_grace")
-def test_a_topic_that_does_not_exist(cluster: ScriptedCluster) -> None:
+def test_a_topic_that_does_not_exist(cluster: FakeCluster) -> None:
     with pytest.raises(BrokerError, match="Cannot write to topic 'missing': the broker"):
         check_write(config(cluster), "missing")
 
 
-def test_a_broker_that_creates_topics_is_asked_to(cluster: ScriptedCluster) -> None:
+def test_a_broker_that_creates_topics_is_asked_to(cluster: FakeCluster) -> None:
     def creating(handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
             if request.allow_auto_topic_creation and "new" not in cluster.topics:
@@ -69,31 +69,31 @@ def test_a_broker_that_creates_topics_is_asked_to(cluster: ScriptedCluster) -> N
     [WRITE | DESCRIBE, READ, 0, -(2**31)],
     ids=["granted", "without DESCRIBE", "none", "untold"],
 )
-def test_rights_that_do_not_forbid(cluster: ScriptedCluster, bits: int) -> None:
+def test_rights_that_do_not_forbid(cluster: FakeCluster, bits: int) -> None:
     cluster.spoil(MetadataRequest, faults.granting(bits))
     check_write(config(cluster), "t")
 
 
-def test_a_right_that_is_missing(cluster: ScriptedCluster) -> None:
+def test_a_right_that_is_missing(cluster: FakeCluster) -> None:
     cluster.spoil(MetadataRequest, faults.granting(READ | DESCRIBE))
     with pytest.raises(BrokerError, match="lacks the right WRITE") as caught:
         check_write(config(cluster), "t")
     assert caught.value.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def test_brokers_that_do_not_tell_rights(cluster: ScriptedCluster) -> None:
+def test_brokers_that_do_not_tell_rights(cluster: FakeCluster) -> None:
     cluster.offer(MetadataRequest, VersionRange(0, 7))
     check_write(config(cluster), "t")
 
 
-def stop(cluster: ScriptedCluster) -> None:
+def stop(cluster: FakeCluster) -> None:
     close_shared_clusters()
     for number in cluster.nodes:
         cluster.stop(number)
 
 
 @pytest.mark.usefixtures("session")
-def test_brokers_that_were_never_reached_are_an_error(cluster: ScriptedCluster) -> None:
+def test_brokers_that_were_never_reached_are_an_error(cluster: FakeCluster) -> None:
     stop(cluster)
     with pytest.raises(BrokerConnectionError, match="No broker of kafka"):
         check_write(config(cluster), "t")
@@ -101,7 +101,7 @@ def test_brokers_that_were_never_reached_are_an_error(cluster: ScriptedCluster) 
 
 @pytest.mark.usefixtures("session")
 def test_brokers_that_this_session_has_reached_may_be_down(
-    cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     known = config(cluster)
     check_write(known, "t")
@@ -112,7 +112,7 @@ def test_brokers_that_this_session_has_reached_may_be_down(
 
 
 def test_without_a_folder_of_the_session_each_write_needs_its_brokers(
-    cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     known = config(cluster)

@@ -53,7 +53,7 @@ def test_micro_batches_are_visible_once_and_as_a_whole(spark: Spark) -> None:
 
 def test_a_task_without_rows_begins_no_transaction(spark: Spark) -> None:
     spark.run(0, [[], [b"a"], []])
-    assert [*spark.cluster.transactions] == ["p-driver", "p-1-0"]
+    assert spark.cluster.transactions.keys() == {"p-driver", "p-1-0"}
     spark.run(1, [[], []])
     assert spark.seen() == [b"a"]
 
@@ -182,7 +182,7 @@ FORGETS: dict[str, Callable[[Spark, str], object]] = {
     "fenced by a late task": lambda spark, name: begin(
         shared_cluster(spark.config), name, Deadline.after(10_000)
     ),
-    "transactional.id.expiration.ms": lambda spark, name: spark.cluster.transactions.pop(name),
+    "transactional.id.expiration.ms": lambda spark, name: spark.cluster.forget_transaction(name),
 }
 
 
@@ -221,7 +221,7 @@ def test_fault_27_and_57_the_records_of_a_forgotten_id_are_gone(
     written = [delivery.write(iter([rows(b"a")]), TaskAttempt(0, 0, micro_batch))]
     with death("before it notes that"):
         delivery.commit(written)
-    spark.cluster.transactions.pop("p-0-0")
+    spark.cluster.forget_transaction("p-0-0")
     spark.cluster.log(TopicPartition("t", 0)).delete_before(2)
     if number is None:
         spark.plan()
@@ -237,7 +237,7 @@ def test_fault_57_the_offset_of_the_records_is_unknown(spark: Spark) -> None:
     written = [each._replace(write=each.write._replace(offset=None)) for each in written]
     with death("before it notes that"):
         spark.commit(written)
-    spark.cluster.transactions.pop("p-0-0")
+    spark.cluster.forget_transaction("p-0-0")
     with pytest.raises(CommitLogError, match="With another transactionalIdPrefix"):
         spark.plan()
 
@@ -352,7 +352,7 @@ def time_out(spark: Spark, name: str) -> None:
 
 def forget(spark: Spark, name: str) -> None:
     if name in spark.cluster.transactions and name not in spark.open():
-        del spark.cluster.transactions[name]
+        spark.cluster.forget_transaction(name)
 
 
 LATER: dict[str, Callable[[Spark, str], object]] = {

@@ -35,7 +35,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Close, ScriptedBroker
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import Fault
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read, read_all, write
 from tests.fakes.skipping_time import sleeps_take_no_time
@@ -180,10 +180,10 @@ def test_fault_12_a_codec_that_is_too_new_for_the_broker() -> None:
 def test_fault_13_brokers_of_two_releases_in_one_cluster() -> None:
     """During a rolling upgrade each broker gets its own highest version."""
     partitions = [TopicPartition("t", 0), TopicPartition("t", 1)]
-    with ScriptedCluster(nodes=2) as cluster:
-        cluster.nodes[1].release = "0.11"
+    with FakeCluster(nodes=2) as cluster:
+        cluster.nodes[1].become("0.11")
         topic = cluster.add_topic("t", partitions=2)
-        assert [partition.leader for partition in topic.partitions.values()] == [1, 2]
+        assert [partition.leader for partition in topic.partitions] == [1, 2]
         with closing(cluster.client()) as client:
             for number, topic_partition in enumerate(partitions):
                 write(client, b"%d" % number, topic_partition=topic_partition)
@@ -215,7 +215,7 @@ def test_fault_13_a_leader_moves_to_another_release() -> None:
         cluster,
         client,
     ):
-        cluster.nodes[2].release = "2.4"
+        cluster.nodes[2].become("2.4")
         assert read(client, 0, 1) == ABC[:1]
         cluster.move_leader(PARTITION, 2)
         assert read(client, 1, 3) == ABC[1:]
@@ -272,8 +272,14 @@ def test_fault_02_impossible_advertised_addresses(host: str, port: int) -> None:
 @pytest.mark.parametrize("leader", [2, 2**31 - 1, -2, -(2**31)])
 def test_fault_16_a_leader_that_is_not_in_the_metadata(leader: int) -> None:
     with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
-        cluster.partition(PARTITION).leader = leader
+        named = [leader]
+
+        def misplace(response: MetadataResponse) -> None:
+            for topic in response.topics:
+                topic.partitions[0].leader_id = named[-1]
+
+        cluster.spoil(MetadataRequest, faults.changed(misplace))
         with pytest.raises(KafkaError):
             read(client, 0, 1)
-        cluster.partition(PARTITION).leader = 1
+        named.append(1)
         assert read(client, 0, 1) == ABC[:1]

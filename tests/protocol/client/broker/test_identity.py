@@ -23,7 +23,7 @@ from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHan
 from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Close, Handler, ScriptedBroker
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 SOON_MS = 5_000
 PLAIN = {
@@ -46,7 +46,7 @@ def connected(
         yield broker
 
 
-def sent(cluster: ScriptedCluster) -> list[tuple[str | None, int, int]]:
+def sent(cluster: FakeCluster) -> list[tuple[str | None, int, int]]:
     """Cluster id, node id and version of each ApiVersions."""
     return [
         (request.cluster_id, request.node_id, version)
@@ -54,15 +54,15 @@ def sent(cluster: ScriptedCluster) -> list[tuple[str | None, int, int]]:
     ]
 
 
-def address_of(cluster: ScriptedCluster, node: int = 1) -> Address:
+def address_of(cluster: FakeCluster, node: int = 1) -> Address:
     return cluster.nodes[node].broker.address
 
 
 @pytest.mark.parametrize(
     ("cluster_id", "node_id", "check", "told"),
     [
-        ("scripted", 1, True, ("scripted", 1)),
-        ("scripted", None, True, (None, -1)),
+        ("fake", 1, True, ("fake", 1)),
+        ("fake", None, True, (None, -1)),
         (None, 1, True, (None, -1)),
         ("wrong", 9, False, (None, -1)),
     ],
@@ -71,7 +71,7 @@ def address_of(cluster: ScriptedCluster, node: int = 1) -> Address:
 def test_what_is_told(
     cluster_id: str | None, node_id: int | None, check: bool, told: tuple[str | None, int]
 ) -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         address = address_of(cluster)
         options = {"metadata_cluster_check_enable": check}
         with connected(address, cluster_id, node_id, **options) as broker:
@@ -80,7 +80,7 @@ def test_what_is_told(
 
 
 def test_older_brokers_are_not_checked() -> None:
-    with ScriptedCluster(release="4.3") as cluster:
+    with FakeCluster(release="4.3") as cluster:
         with connected(address_of(cluster), "wrong", 9):
             pass
         # The field of v5 is left out of v4, as it is in Java.
@@ -88,7 +88,7 @@ def test_older_brokers_are_not_checked() -> None:
 
 
 def test_fault_65_another_cluster_is_named() -> None:
-    with ScriptedCluster(cluster_id="theirs") as cluster:
+    with FakeCluster(cluster_id="theirs") as cluster:
         address = address_of(cluster)
         with pytest.raises(MisroutedError) as caught, connected(address, "ours", 1):
             pass
@@ -102,13 +102,13 @@ def test_fault_65_another_cluster_is_named() -> None:
 
 
 def test_fault_65_another_broker_of_the_cluster_is_named() -> None:
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         address = address_of(cluster, 2)
         with (
             pytest.raises(
                 MisroutedError, match=r"is broker 1, but .* broker 2 of the same cluster"
             ),
-            connected(address, "scripted", 1),
+            connected(address, "fake", 1),
         ):
             pass
         cluster.nodes[2].broker.wait_for_open_connections(0)
@@ -118,7 +118,7 @@ def test_fault_65_another_broker_of_the_cluster_is_named() -> None:
     "fault", [faults.closing, faults.refusing_all(ErrorCode.UNKNOWN_SERVER_ERROR)]
 )
 def test_fault_65_a_broker_that_does_not_say_who_it_is(fault: faults.Fault) -> None:
-    with ScriptedCluster(cluster_id="theirs") as cluster:
+    with FakeCluster(cluster_id="theirs") as cluster:
         cluster.spoil(MetadataRequest, fault)
         with (
             pytest.raises(MisroutedError, match=r"leads to (another broker|a broker of cluster)"),

@@ -17,7 +17,7 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.produce import ProduceRequest
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION, offset_of, one_partition, read, write
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -44,7 +44,7 @@ def test_fault_65_nothing_is_read_from_or_written_to_another_cluster(
         "retry_backoff_ms": 200,
         "retry_backoff_max_ms": 200,
     }
-    with ScriptedCluster(cluster_id="theirs") as theirs:
+    with FakeCluster(cluster_id="theirs") as theirs:
         theirs.add_topic("t")
         theirs.append(PARTITION, b"not ours")
         with one_partition((b"a",), **waits) as (ours, client):
@@ -60,7 +60,7 @@ def test_fault_65_nothing_is_read_from_or_written_to_another_cluster(
 
 def test_fault_65_metadata_comes_from_a_bootstrap_server_again() -> None:
     """The other brokers are connected, and still tell the wrong address (as in Java, KIP-1242)."""
-    with ScriptedCluster(cluster_id="theirs") as theirs, one_partition((b"a",), nodes=2) as pair:
+    with FakeCluster(cluster_id="theirs") as theirs, one_partition((b"a",), nodes=2) as pair:
         ours, client = pair
         with closing(client):
             assert offset_of(client) == 1
@@ -94,7 +94,7 @@ def test_fault_65_the_old_brokers_are_asked_if_no_bootstrap_server_responds() ->
 
 def test_a_cluster_in_the_place_of_another(caplog: pytest.LogCaptureFixture) -> None:
     """Open connections lead to the old one, so none of them is used."""
-    with ScriptedCluster(cluster_id="blue") as blue, ScriptedCluster(cluster_id="green") as green:
+    with FakeCluster(cluster_id="blue") as blue, FakeCluster(cluster_id="green") as green:
         for each in (blue, green):
             each.add_topic("t")
         green.append(PARTITION, b"a", b"b")

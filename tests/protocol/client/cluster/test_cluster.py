@@ -33,7 +33,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
-from tests.fakes.cluster import ScriptedCluster, cluster_of
+from tests.fakes.cluster import FakeCluster, cluster_of
 from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import foreign_server
@@ -104,7 +104,7 @@ def test_fault_22_waiting_for_a_topic_leaves_time_for_the_rest() -> None:
 
 def test_fault_18_waiting_for_a_leader_takes_few_requests() -> None:
     partitions = [TopicPartition("t", number) for number in range(8)]
-    with ScriptedCluster() as cluster, closing(cluster.client()) as client:
+    with FakeCluster() as cluster, closing(cluster.client()) as client:
         cluster.add_topic("t", 8)
         for each in partitions[4:]:
             cluster.move_leader(each, -1)
@@ -191,7 +191,7 @@ def test_a_replaced_connection_closes_after_its_last_response() -> None:
     """An error of the connected node leads to a new connection to the same node."""
     soon = Deadline.after(5_000)
     refusal = faults.refusing_all(ErrorCode.REBOOTSTRAP_REQUIRED)
-    with ScriptedCluster() as cluster, ExitStack() as stack:
+    with FakeCluster() as cluster, ExitStack() as stack:
         client = cluster.client()
         stack.callback(client.close)
         client.topics([], soon)
@@ -215,7 +215,7 @@ def test_fault_05_after_one_time_out_no_older_connection_is_trusted() -> None:
     """Half-open connections to three leaders and to the bootstrap server cost one time-out."""
     partitions = [TopicPartition("t", number) for number in range(3)]
     latest = dict.fromkeys(partitions, LATEST_TIMESTAMP)
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         cluster.add_topic("t", 3)
         half_open = faults.HalfOpen()
         for kind in (MetadataRequest, ListOffsetsRequest):
@@ -231,7 +231,7 @@ def test_fault_05_after_one_time_out_no_older_connection_is_trusted() -> None:
 
 
 def test_fault_05_half_open_connections_cost_metadata_one_time_out() -> None:
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         half_open = faults.HalfOpen()
         for kind in (MetadataRequest, ListOffsetsRequest):
             cluster.spoil(kind, half_open)
@@ -247,7 +247,7 @@ def test_fault_05_half_open_connections_cost_metadata_one_time_out() -> None:
 
 
 def test_a_connection_that_responded_meanwhile_is_kept() -> None:
-    with ScriptedCluster(nodes=2) as cluster, closing(cluster.client()) as client:
+    with FakeCluster(nodes=2) as cluster, closing(cluster.client()) as client:
         soon = Deadline.after(60_000)
         client.topics([], soon)
         silent, good = client.broker(1, soon), client.broker(2, soon)
@@ -269,7 +269,7 @@ def test_fault_41_a_throttled_broker_has_longer_for_requests_in_flight() -> None
     def throttled_first(handler: Handler) -> Handler:
         return faults.in_turn(faults.changed(throttle)(handler), faults.delayed(600)(handler))
 
-    with ScriptedCluster() as cluster, closing(cluster.client(request_timeout_ms=400)) as client:
+    with FakeCluster() as cluster, closing(cluster.client(request_timeout_ms=400)) as client:
         soon = Deadline.after(60_000)
         client.topics([], soon)
         cluster.spoil(ListOffsetsRequest, throttled_first)
@@ -285,7 +285,7 @@ IDLE = {"connections_max_idle_ms": 1_000}
 
 def test_an_idle_connection_is_replaced_before_it_is_used() -> None:
     """The broker, or a firewall, may have dropped it."""
-    with ScriptedCluster() as cluster, sleeps_take_no_time() as pass_seconds:
+    with FakeCluster() as cluster, sleeps_take_no_time() as pass_seconds:
         with closing(cluster.client(**IDLE)) as client:
             soon = Deadline.after(60_000)
             client.topics([], soon)
@@ -301,7 +301,7 @@ def test_an_idle_connection_is_replaced_before_it_is_used() -> None:
 
 def test_new_metadata_closes_idle_connections() -> None:
     """So those of a stream's driver to brokers that lead nothing any more."""
-    with ScriptedCluster(nodes=2) as cluster, sleeps_take_no_time() as pass_seconds:
+    with FakeCluster(nodes=2) as cluster, sleeps_take_no_time() as pass_seconds:
         with closing(cluster.client(**IDLE)) as client:
             soon = Deadline.after(60_000)
             client.topics([], soon)
@@ -314,7 +314,7 @@ def test_new_metadata_closes_idle_connections() -> None:
 
 
 def test_no_connection_is_idle_without_a_limit() -> None:
-    with ScriptedCluster() as cluster, sleeps_take_no_time() as pass_seconds:
+    with FakeCluster() as cluster, sleeps_take_no_time() as pass_seconds:
         with closing(cluster.client(connections_max_idle_ms=-1)) as client:
             client.topics([], Deadline.after(5_000))
             broker = client.broker(1, Deadline.after(5_000))

@@ -14,14 +14,14 @@ from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.reading import PARTITION, one_partition
 
 SOON_MS = 10_000
 
 
-def asked_twice(cluster: ScriptedCluster, kind: type[Request]) -> Deadline:
+def asked_twice(cluster: FakeCluster, kind: type[Request]) -> Deadline:
     return PassesWhen(lambda: len(cluster.asked(kind)) >= 2)
 
 
@@ -71,7 +71,7 @@ def test_fault_49_a_coordinator_that_is_not_ready(kind: type[Request], error: Er
 def test_fault_49_the_coordinator_moves() -> None:
     with one_partition(nodes=2) as (cluster, client):
         for number in (1, 2, 1):
-            cluster.coordinators["g"] = number
+            cluster.move_coordinator("g", number)
             commit_offsets(client, "g", {PARTITION: number}, Deadline.after(SOON_MS))
             found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
             assert found == {PARTITION: number}

@@ -27,7 +27,8 @@ from kafka_protocol.wire.primitives import ZERO_UUID
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.log import batch_of
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 
 SOON_MS = 5_000
@@ -105,12 +106,11 @@ def values_of(fetched: Fetched) -> list[tuple[int, bytes | None]]:
     return [(r.offset, r.value) for batch in fetched.batches for r in decode_records(batch)]
 
 
-def half_read(cluster: ScriptedCluster, range_: Iterator[Fetched]) -> list[bytes | None]:
+def half_read(cluster: FakeCluster, range_: Iterator[Fetched]) -> list[bytes | None]:
     """Read once, and then elect a replica that has only one record."""
     found = values_of(next(range_))
-    partition = cluster.partition(PARTITION)
-    partition.log.truncate(1)
-    partition.leader_epoch += 1
+    cluster.log(PARTITION).truncate(1)
+    cluster.move_leader(PARTITION, cluster.leader(PARTITION))
     for value in (b"x", b"y", b"z"):
         cluster.append(PARTITION, value)
     return [value for _, value in found]
@@ -136,7 +136,7 @@ def test_fault_20_growing_epochs_are_no_truncation() -> None:
     with one_partition(max_partition_fetch_bytes=1, nodes=3) as (cluster, client):
         for number in range(9):
             cluster.append(PARTITION, b"%d" % number)
-            cluster.move_leader(PARTITION, number % 3 + 1)
+            cluster.move_leader(PARTITION, (number + 1) % 3 + 1)
         assert read(client, 0, 9) == [(n, b"%d" % n) for n in range(9)]
         epochs = [
             request.topics[0].partitions[0].last_fetched_epoch
@@ -174,8 +174,7 @@ def test_fault_20_an_epoch_above_the_leader_s_is_not_sent() -> None:
     with one_partition(max_partition_fetch_bytes=1) as (cluster, client):
         log = cluster.log(PARTITION)
         for number, epoch in enumerate([77, -1, 0]):
-            cluster.partition(PARTITION).leader_epoch = epoch
-            cluster.append(PARTITION, b"%d" % number)
+            log.append_at(number, batch_of(b"%d" % number), epoch)
         assert read(client, 0, 3) == [(0, b"0"), (1, b"1"), (2, b"2")]
         assert log.end_offset == 3
         for _, request, _ in cluster.asked(FetchRequest):

@@ -14,14 +14,14 @@ from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 
 
 @contextmanager
-def known_brokers(nodes: int = 3) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def known_brokers(nodes: int = 3) -> Iterator[tuple[FakeCluster, Cluster]]:
     """The topic t of a cluster, and a client that knows its brokers; sleeps take no time."""
-    with ScriptedCluster(nodes) as cluster, closing(cluster.client()) as client:
+    with FakeCluster(nodes) as cluster, closing(cluster.client()) as client:
         cluster.add_topic("t")
         client.topics(["t"], Deadline.after(10_000))
         with sleeps_take_no_time():
@@ -32,7 +32,7 @@ def known_brokers(nodes: int = 3) -> Iterator[tuple[ScriptedCluster, Cluster]]:
 def test_fault_23_every_broker_is_asked(nodes: int) -> None:
     with known_brokers(nodes) as (cluster, client):
         assert unknown_to_all(client, ["t", "u", "v"]) == {"u", "v"}
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         assert unknown_to_all(client, ["t"]) == {"t"}
         assert {node for node, _, _ in cluster.asked(MetadataRequest)} == cluster.nodes.keys()
 
@@ -64,25 +64,25 @@ def with_another_broker(response: MetadataResponse) -> None:
 )
 def test_fault_22_one_broker_may_have_the_topic(fault: faults.Fault) -> None:
     with known_brokers() as (cluster, client):
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         cluster.spoil(MetadataRequest, fault, node=3)
         assert unknown_to_all(client, ["t"]) == set()
 
 
 def test_fault_22_a_broker_that_cannot_be_reached_may_have_it() -> None:
     with known_brokers() as (cluster, client):
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         cluster.stop(3)
         assert unknown_to_all(client, ["t"]) == set()
 
 
 def test_fault_13_a_broker_without_topic_ids_is_no_witness() -> None:
     with known_brokers() as (cluster, client):
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         cluster.nodes[3].versions[MetadataRequest.api_key] = VersionRange(0, 9)
         assert unknown_to_all(client, ["t"]) == set()
 
 
 def test_before_metadata_no_broker_is_known() -> None:
-    with ScriptedCluster() as cluster, closing(cluster.client()) as client:
+    with FakeCluster() as cluster, closing(cluster.client()) as client:
         assert unknown_to_all(client, ["t"]) == set()

@@ -10,15 +10,16 @@ from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import batch_of
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 from tests.fakes.skipping_time import sleeps_take_no_time
+from tests.simulation.kafka.batches import placed
 
 IDLE_MS = 5_000
 
 
-def fetched_offsets(cluster: ScriptedCluster) -> list[int]:
+def fetched_offsets(cluster: FakeCluster) -> list[int]:
     return [
         request.topics[0].partitions[0].fetch_offset
         for _, request, _ in cluster.asked(FetchRequest)
@@ -120,9 +121,16 @@ def test_two_ranges_over_one_connection_get_their_own_responses() -> None:
 def test_a_batch_before_the_position_yields_no_offset_twice() -> None:
     """After an unclean election batches may have other bounds."""
     with one_partition(max_partition_fetch_bytes=1) as (cluster, client):
-        log = cluster.log(PARTITION)
-        log.append_at(0, batch_of(*[b"a"] * 10))
-        log.append_at(5, batch_of(*[b"b"] * 15))
+        cluster.append(PARTITION, *[b"a"] * 10)
+        cluster.append(PARTITION, *[b"b"] * 10)
+        wider = placed(batch_of(*[b"b"] * 15), 5, epoch=0).data
+
+        def widen(response: FetchResponse) -> None:
+            response.responses[0].partitions[0].records = wider
+
+        cluster.spoil(
+            FetchRequest, lambda handler: faults.in_turn(handler, faults.changed(widen)(handler))
+        )
         assert [offset for offset, _ in read(client, 2, 20)] == [*range(2, 20)]
         assert fetched_offsets(cluster) == [2, 10]
 

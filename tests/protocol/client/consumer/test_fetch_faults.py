@@ -23,7 +23,7 @@ from kafka_protocol.errors import (
 from kafka_protocol.messages.fetch import FINAL_SESSION_EPOCH, FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_protocol.records.transactions import ABORT
+from kafka_protocol.records.transactions import ABORT, COMMIT
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
@@ -150,7 +150,7 @@ def test_fault_35_responses_with_aborted_records_are_progress() -> None:
         log = cluster.log(PARTITION)
         for _ in range(40):
             log.append(in_transaction(1, b"no"))
-        log.end_transaction(1, 0, ABORT)
+        log.end_transaction(1, ABORT)
         log.append(batch_of(b"end"))
         cluster.spoil(FetchRequest, faults.changed(lambda _: pass_seconds(0.1)))
         assert read(client, 0, 42, idle_ms=3_000) == [(41, b"end")]
@@ -159,9 +159,10 @@ def test_fault_35_responses_with_aborted_records_are_progress() -> None:
 
 def test_fault_36_an_open_transaction_hides_later_records() -> None:
     options: dict[str, Any] = {"isolation_level": "read_committed", "retry_backoff_ms": 200}
-    with one_partition(*IN_THREE, **options) as (cluster, client):
+    with one_partition((b"a",), **options) as (cluster, client):
         log = cluster.log(PARTITION)
-        log.first_unstable_offset = 1
+        log.append(in_transaction(1, b"b"))
+        log.append(batch_of(b"c"))
         assert offset_of(client) == 1
         assert read(client, 0, 1) == ABC[:1]
         with (
@@ -169,8 +170,8 @@ def test_fault_36_an_open_transaction_hides_later_records() -> None:
             sleeps_take_no_time(),
         ):
             read(client, 0, 3, idle_ms=2_000)
-        log.first_unstable_offset = None
-        assert offset_of(client) == 3
+        log.end_transaction(1, COMMIT)
+        assert offset_of(client) == 4
         assert read(client, 0, 3) == ABC
         levels = {request.isolation_level for _, request, _ in cluster.asked(FetchRequest)}
         assert levels == {1}
@@ -317,11 +318,12 @@ def over_quota(ms: int) -> faults.Fault:
 @pytest.mark.parametrize("rack", ["", "here"])
 def test_fault_41_a_response_with_only_a_throttle_time(rack: str) -> None:
     with (
-        one_partition(*IN_THREE, nodes=2, client_rack=rack) as (cluster, client),
+        one_partition(*IN_THREE, nodes=2, racks={2: "here"}, client_rack=rack) as (
+            cluster,
+            client,
+        ),
         sleeps_take_no_time() as time,
     ):
-        partition = cluster.partition(PARTITION)
-        partition.preferred, partition.followers[2] = 2, partition.log
         node = 2 if rack else 1
         cluster.spoil(FetchRequest, faults.only(3, over_quota(5_000)), node)
         assert read(client, 0, 3, idle_ms=60_000) == ABC
@@ -378,9 +380,7 @@ def test_fault_16_the_leader_moves_between_responses() -> None:
 
         def move(_response: FetchResponse) -> None:
             # The batch in this response still comes from the previous leader.
-            partition = cluster.partition(PARTITION)
-            partition.leader = partition.leader % 3 + 1
-            partition.leader_epoch += 1
+            cluster.move_leader(PARTITION, cluster.leader(PARTITION) % 3 + 1)
 
         cluster.spoil(FetchRequest, faults.changed(move))
         assert read(client, 0, 12) == [(n, b"%d" % n) for n in range(12)]

@@ -28,7 +28,7 @@ from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.tiers import first_are_quick
 
 COUNT = 7
@@ -40,9 +40,9 @@ def partition(number: int) -> TopicPartition:
 
 
 @contextmanager
-def partitions(nodes: int = 3, **options: Any) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def partitions(nodes: int = 3, **options: Any) -> Iterator[tuple[FakeCluster, Cluster]]:
     """COUNT partitions with two batches of two records each, and a client."""
-    with ScriptedCluster(nodes) as cluster:
+    with FakeCluster(nodes) as cluster:
         cluster.add_topic("t", COUNT)
         for number in range(COUNT):
             cluster.append(partition(number), b"%d a" % number, b"%d b" % number)
@@ -51,7 +51,7 @@ def partitions(nodes: int = 3, **options: Any) -> Iterator[tuple[ScriptedCluster
             yield cluster, client
 
 
-def ranges(cluster: ScriptedCluster, start: int = 0, until: int = 4) -> list[PartlyRead]:
+def ranges(cluster: FakeCluster, start: int = 0, until: int = 4) -> list[PartlyRead]:
     topic_id = cluster.topics["t"].topic_id
     return [
         PartlyRead(OffsetRange(partition(number), start, until), topic_id)
@@ -154,7 +154,7 @@ def test_a_limit_of_bytes_needs_more_fetches() -> None:
 @pytest.mark.no_cover
 @pytest.mark.parametrize("value_bytes", first_are_quick([10_000, 100]))
 def test_little_is_fetched_behind_short_ranges(value_bytes: int) -> None:
-    with ScriptedCluster(1) as cluster, closing(cluster.client()) as client:
+    with FakeCluster(1) as cluster, closing(cluster.client()) as client:
         cluster.add_topic("t", COUNT)
         for number, _ in product(range(COUNT), range(1_000_000 // value_bytes)):
             cluster.append(partition(number), bytes(value_bytes))

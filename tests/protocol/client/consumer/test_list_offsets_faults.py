@@ -27,7 +27,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.log import START_MS
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, offset_of, one_partition, read
@@ -43,7 +43,7 @@ FEW_TRIES: dict[str, Any] = {"retry_backoff_ms": 500, "retry_backoff_max_ms": 50
 Topic = ListOffsetsResponse.ListOffsetsTopicResponse
 
 
-def asked_again(cluster: ScriptedCluster) -> Deadline:
+def asked_again(cluster: FakeCluster) -> Deadline:
     """A deadline that passes with the second ListOffsets from now on."""
     asked = len(cluster.asked(ListOffsetsRequest))
     return PassesWhen(lambda: len(cluster.asked(ListOffsetsRequest)) >= asked + 2)
@@ -175,7 +175,7 @@ def test_fault_18_no_leader_is_retried_until_the_deadline() -> None:
 
 def test_several_positions_take_requests_by_broker_and_position() -> None:
     """Whatever the number of partitions; and no request names a partition twice."""
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=30)
         partitions = [TopicPartition("t", number) for number in range(30)]
         for partition in partitions[:10]:
@@ -201,8 +201,8 @@ def test_several_positions_take_requests_by_broker_and_position() -> None:
 
 @pytest.mark.no_cover
 def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
-    with ScriptedCluster(nodes=3) as cluster:
-        cluster.add_topic("t", partitions=10_000)
+    with FakeCluster(nodes=3) as cluster:
+        cluster.add_topic("t", partitions=10_000, replicas=1)
         client = cluster.client(connection_setup_timeout_ms=60_000)
         deadline = Deadline.after(60_000)
         with closing(client):
@@ -219,7 +219,7 @@ def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
 
 def test_fault_17_a_request_tells_the_epoch_of_the_leader_that_it_is_for() -> None:
     with one_partition(*IN_THREE, nodes=2) as (cluster, client):
-        for node in (1, 2, 1):
+        for node in (2, 1, 2):
             cluster.move_leader(PARTITION, node)
             client.forget(PARTITION.topic)
             positions = {PARTITION: LATEST_TIMESTAMP}

@@ -17,16 +17,16 @@ from kafka_protocol.messages.list_offsets import (
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 
 PARTITIONS = [TopicPartition("t", number) for number in range(4)]
 SOON_MS = 5_000
 
 
 @contextmanager
-def polled(**options: str) -> Iterator[tuple[ScriptedCluster, OffsetsPoll]]:
+def polled(**options: str) -> Iterator[tuple[FakeCluster, OffsetsPoll]]:
     """A topic of four partitions, half of them on each of two brokers."""
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", len(PARTITIONS))
         with closing(cluster.client(**options)) as client:
             yield cluster, OffsetsPoll(client, dict.fromkeys(PARTITIONS, LATEST_TIMESTAMP))
@@ -58,7 +58,7 @@ def test_a_poll_sends_one_request_to_each_leader() -> None:
 @pytest.mark.no_cover
 def test_the_same_response_is_decoded_once() -> None:
     """However large it is: these are 130 kB, of 5,000 partitions."""
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t", 5_000)
         partitions = [TopicPartition("t", number) for number in range(5_000)]
         with closing(cluster.client()) as client:

@@ -19,9 +19,12 @@ from kafka_protocol.columnar.reading.batch_columns import take_batch_columns
 from kafka_protocol.columnar.reading.decode import decode_batches
 from kafka_protocol.errors import BrokerError, DataLossError, KafkaError
 from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.records.transactions import COMMIT
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes.cluster import Partition, ScriptedCluster
-from tests.fakes.log import Log, in_transaction
+from tests.fakes import faults
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.log import PartitionLog, in_transaction
 from tests.times import shorten
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -34,8 +37,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
-    with ScriptedCluster() as cluster:
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
         yield cluster
 
@@ -58,16 +61,15 @@ class Follower:
             self.positions[each.topic_partition] = each.until_offset
 
 
-def client_of(cluster: ScriptedCluster, **options: object) -> Cluster:
+def client_of(cluster: FakeCluster, **options: object) -> Cluster:
     return cluster.client(topic_propagation_max_ms=200, retry_backoff_max_ms=10, **options)
 
 
-def add_partition(cluster: ScriptedCluster) -> None:
-    partitions = cluster.topics["orders"].partitions
-    partitions[len(partitions)] = Partition(1)
+def add_partition(cluster: FakeCluster) -> None:
+    cluster.add_partitions("orders", len(cluster.topics["orders"].partitions) + 1)
 
 
-def test_partitions_that_are_added_are_read_from_their_beginning(cluster: ScriptedCluster) -> None:
+def test_partitions_that_are_added_are_read_from_their_beginning(cluster: FakeCluster) -> None:
     with closing(client_of(cluster)) as client:
         follower, only_first = Follower(client), Follower(client, [0])
         cluster.append(FIRST, b"a")
@@ -82,7 +84,7 @@ def test_partitions_that_are_added_are_read_from_their_beginning(cluster: Script
 
 
 @pytest.mark.parametrize("records", [0, 1, 2, 3])
-def test_a_topic_that_was_created_again(cluster: ScriptedCluster, records: int) -> None:
+def test_a_topic_that_was_created_again(cluster: FakeCluster, records: int) -> None:
     """With fewer records, as many, or more."""
     cluster.append(FIRST, b"a", b"b")
     with closing(client_of(cluster)) as client:
@@ -99,7 +101,7 @@ def test_a_topic_that_was_created_again(cluster: ScriptedCluster, records: int) 
 
 
 def test_a_topic_that_is_created_again_before_its_records_are_fetched(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
 ) -> None:
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
@@ -111,22 +113,27 @@ def test_a_topic_that_is_created_again_before_its_records_are_fetched(
             list(follower.topics.fetch(new, _IDLE_MS))
 
 
-def test_a_topic_that_was_deleted(cluster: ScriptedCluster) -> None:
+def test_a_topic_that_was_deleted(cluster: FakeCluster) -> None:
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
-        del cluster.topics["orders"]
+        cluster.delete_topic("orders")
         with pytest.raises(TopicGoneError, match="was deleted"):
             follower.poll()
         with pytest.raises(BrokerError, match="Cannot read topic 'orders'"):
             Follower(client)
 
 
-def test_a_partition_that_is_gone_for_a_while(cluster: ScriptedCluster) -> None:
+def test_a_partition_that_is_gone_for_a_while(cluster: FakeCluster) -> None:
     """A broker that is behind lacks it; for good, it is an error."""
+
+    def lack(response: MetadataResponse) -> None:
+        for topic in response.topics:
+            del topic.partitions[1:]
+
     add_partition(cluster)
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
-        del cluster.topics["orders"].partitions[1]
+        cluster.spoil(MetadataRequest, faults.changed(lack))
         with pytest.raises(TopicGoneError, match="unknown to the brokers for 200 ms"):
             follower.poll()
         with pytest.raises(BrokerError, match="Cannot read partition 1 of topic 'orders', which"):
@@ -134,9 +141,9 @@ def test_a_partition_that_is_gone_for_a_while(cluster: ScriptedCluster) -> None:
 
 
 @pytest.mark.parametrize("release", ["99", "2.7.0"])
-def test_a_log_that_ends_before_the_position(cluster: ScriptedCluster, release: str) -> None:
+def test_a_log_that_ends_before_the_position(cluster: FakeCluster, release: str) -> None:
     """Without ids, the end of the log is all that a topic that was created again shows."""
-    cluster.nodes[1].release = release
+    cluster.nodes[1].become(release)
     cluster.append(FIRST, b"a")
     cluster.append(FIRST, b"b")
     with closing(client_of(cluster)) as client:
@@ -150,9 +157,7 @@ def test_a_log_that_ends_before_the_position(cluster: ScriptedCluster, release: 
 
 
 @pytest.mark.parametrize("values", [[b"c"], [b"c", b"d"]], ids=["to it", "beyond it"])
-def test_a_log_that_was_cut_and_has_grown_since(
-    cluster: ScriptedCluster, values: list[bytes]
-) -> None:
+def test_a_log_that_was_cut_and_has_grown_since(cluster: FakeCluster, values: list[bytes]) -> None:
     """If it has grown to the position, no record is new, so no Fetch of records would show it."""
     cluster.append(FIRST, b"a")
     cluster.append(FIRST, b"b")
@@ -166,7 +171,7 @@ def test_a_log_that_was_cut_and_has_grown_since(
             follower.poll()
 
 
-def test_a_new_leader_is_checked_once(cluster: ScriptedCluster) -> None:
+def test_a_new_leader_is_checked_once(cluster: FakeCluster) -> None:
     cluster.append(FIRST, b"a")
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
@@ -181,7 +186,7 @@ def test_a_new_leader_is_checked_once(cluster: ScriptedCluster) -> None:
         assert follower.values == {FIRST: [b"a", b"b"]}
 
 
-def test_records_that_were_deleted_before_they_were_read(cluster: ScriptedCluster) -> None:
+def test_records_that_were_deleted_before_they_were_read(cluster: FakeCluster) -> None:
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
         follower.poll()
@@ -194,18 +199,17 @@ def test_records_that_were_deleted_before_they_were_read(cluster: ScriptedCluste
     assert follower.values == {}
 
 
-def test_an_open_transaction_is_not_a_shorter_log(cluster: ScriptedCluster) -> None:
+def test_an_open_transaction_is_not_a_shorter_log(cluster: FakeCluster) -> None:
     """Another reader of the group, without read_committed, has come further."""
     cluster.append(FIRST, b"a")
     log = cluster.log(FIRST)
     log.append(in_transaction(7, b"b", b"c"))
-    log.first_unstable_offset = 1
     with closing(client_of(cluster, isolation_level="read_committed")) as client:
         follower = Follower(client)
         follower.positions[FIRST] = 3
         follower.poll()
         assert follower.positions == {FIRST: 3}
-        log.first_unstable_offset = None
+        log.end_transaction(7, COMMIT)
         cluster.append(FIRST, b"d")
         follower.poll()
         assert follower.values == {FIRST: [b"d"]}
@@ -217,7 +221,7 @@ def test_an_open_transaction_is_not_a_shorter_log(cluster: ScriptedCluster) -> N
 class History:
     """A topic to which things happen, and a read that follows it."""
 
-    def __init__(self, cluster: ScriptedCluster, client: Cluster) -> None:
+    def __init__(self, cluster: FakeCluster, client: Cluster) -> None:
         cluster.add_topic("orders")
         self.follower = Follower(client)
         self.is_lost = False
@@ -225,9 +229,10 @@ class History:
         self._numbers = count()
 
     @property
-    def logs(self) -> dict[TopicPartition, Log]:
-        topic = self._cluster.topics["orders"]
-        return {TopicPartition("orders", number): p.log for number, p in topic.partitions.items()}
+    def logs(self) -> dict[TopicPartition, PartitionLog]:
+        count = len(self._cluster.topics["orders"].partitions)
+        partitions = (TopicPartition("orders", number) for number in range(count))
+        return {each: self._cluster.log(each) for each in partitions}
 
     def append(self) -> None:
         for tp in self.logs:
@@ -272,7 +277,7 @@ EVENTS = [History.append, History.add_partition, History.create_again, History.c
 def test_each_record_is_read_once_and_in_order_or_there_is_an_error(
     events: list[Callable[[History], None]],
 ) -> None:
-    with ScriptedCluster() as cluster, closing(client_of(cluster)) as client:
+    with FakeCluster() as cluster, closing(client_of(cluster)) as client:
         history = History(cluster, client)
         for event in [*events, History.append, History.poll]:
             if event is History.poll and history.is_lost:

@@ -21,7 +21,7 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, one_partition
@@ -42,7 +42,7 @@ def size(client: Cluster, offset: int = 0, *, ms: float = SOON_MS) -> float:
     return only
 
 
-def size_until_fetched(client: Cluster, cluster: ScriptedCluster, times: int) -> float:
+def size_until_fetched(client: Cluster, cluster: FakeCluster, times: int) -> float:
     """The size at offset 0, with a deadline that ends with so many requests."""
     ended = PassesWhen(lambda: len(cluster.asked(FetchRequest)) >= times)
     return bytes_per_offset(client, {PARTITION: 0}, ended)[PARTITION]
@@ -105,7 +105,7 @@ def test_no_partitions_take_no_request() -> None:
 
 
 def test_each_leader_gets_one_request_for_all_partitions() -> None:
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=30)
         cluster.add_topic("u", partitions=3)
         wanted = {
@@ -168,7 +168,7 @@ def test_fault_27_an_offset_out_of_range_is_raised_at_once() -> None:
 
 
 def test_an_error_of_one_leader_does_not_affect_the_next_call() -> None:
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=2)
         for number in range(2):
             cluster.append(TopicPartition("t", number), b"a")
@@ -194,7 +194,7 @@ def test_an_exceeded_quota_is_waited_for() -> None:
 
 
 def test_partitions_without_room_are_fetched_again() -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t", partitions=5)
         for number in range(5):
             cluster.append(TopicPartition("t", number), b"x" * 1_000)

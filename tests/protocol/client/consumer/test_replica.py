@@ -15,34 +15,39 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.log import Log, batch_of
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION, one_partition, read
 from tests.fakes.skipping_time import sleeps_take_no_time
+from tests.simulation.kafka.replica import Replica
 
 LEADER, FOLLOWER, OTHER = 1, 2, 3
 VALUES = [(number, b"%d" % number) for number in range(6)]
 BATCHES = [(value,) for _, value in VALUES]
 
 
-def nearby(**options: Any) -> AbstractContextManager[tuple[ScriptedCluster, Cluster]]:
-    """Three nodes, six records, and a client with a rack."""
+def nearby(**options: Any) -> AbstractContextManager[tuple[FakeCluster, Cluster]]:
+    """Three nodes, six records, and a client in the rack of one that follows."""
     given: dict[str, Any] = {"client_rack": "here", "max_partition_fetch_bytes": 1} | options
-    return one_partition(*BATCHES, nodes=3, **given)
+    return one_partition(*BATCHES, nodes=3, racks={FOLLOWER: "here"}, **given)
 
 
-def prefer(cluster: ScriptedCluster, node: int = FOLLOWER, until: int = 6) -> Log:
-    """Let the leader name a node, which has the log up to an offset."""
-    log = Log()
-    for _, value in VALUES[:until]:
-        log.append(batch_of(value))
-    partition = cluster.partition(PARTITION)
-    partition.preferred = node
-    partition.followers[node] = log
-    return log
+def follower_of(cluster: FakeCluster) -> Replica:
+    """The replica in the rack, which hears no more of its leader."""
+    cluster.simulated.isolate(FOLLOWER)
+    return cluster.simulated.brokers[FOLLOWER].replicas[PARTITION]
 
 
-def fetched(cluster: ScriptedCluster) -> dict[int, list[int]]:
+def send_to(replica_id: int) -> faults.Fault:
+    """The leader names a replica instead of sending records."""
+
+    def change(response: FetchResponse) -> None:
+        data = response.responses[0].partitions[0]
+        data.preferred_read_replica, data.records = replica_id, b""
+
+    return faults.changed(change)
+
+
+def fetched(cluster: FakeCluster) -> dict[int, list[int]]:
     """Node -> the offsets of its Fetch requests."""
     found: dict[int, list[int]] = {}
     for node, request, _ in cluster.asked(FetchRequest):
@@ -58,7 +63,6 @@ def test_the_preferred_replica_is_read(version: int) -> None:
     """At once, although the leader's response has no records."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
-        prefer(cluster)
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0], FOLLOWER: [0, 1, 2, 3, 4, 5]}
         for _, request, _ in cluster.asked(FetchRequest):
@@ -68,7 +72,6 @@ def test_the_preferred_replica_is_read(version: int) -> None:
 
 def test_without_a_rack_the_leader_is_read() -> None:
     with nearby(client_rack="") as (cluster, client):
-        prefer(cluster)
         assert read(client, 0, 6) == VALUES
         assert [*fetched(cluster)] == [LEADER]
 
@@ -76,7 +79,6 @@ def test_without_a_rack_the_leader_is_read() -> None:
 def test_below_v11_the_leader_is_read() -> None:
     with nearby() as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, 10))
-        prefer(cluster)
         assert read(client, 0, 6) == VALUES
         assert [*fetched(cluster)] == [LEADER]
 
@@ -118,14 +120,13 @@ def test_after_a_failure_no_replica_is_followed_for_a_while() -> None:
 @pytest.mark.parametrize("replica_id", [99, 2**31 - 1])
 def test_fault_21_a_replica_missing_in_metadata(replica_id: int) -> None:
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
-        cluster.partition(PARTITION).preferred = replica_id
+        cluster.spoil(FetchRequest, faults.only(1, send_to(replica_id)))
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5]}
 
 
 def test_fault_21_a_replica_that_is_down() -> None:
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
-        prefer(cluster)
         client.topics(["t"], Deadline.after(5_000))
         cluster.stop(FOLLOWER)
         assert read(client, 0, 6) == VALUES
@@ -133,7 +134,6 @@ def test_fault_21_a_replica_that_is_down() -> None:
 
 def test_fault_21_a_replica_goes_down_during_a_read() -> None:
     with nearby() as (cluster, client):
-        prefer(cluster)
         handler = cluster.nodes[FOLLOWER].broker.handlers[FetchRequest]
         cluster.nodes[FOLLOWER].broker.handlers[FetchRequest] = faults.in_turn(
             handler, handler, faults.closing(handler)
@@ -153,7 +153,6 @@ def test_fault_21_a_replica_goes_down_during_a_read() -> None:
 def test_fault_21_after_a_replica_s_error_the_leader_is_read(error: ErrorCode) -> None:
     """From the same offset, and without a pause."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
-        prefer(cluster)
         cluster.spoil(FetchRequest, faults.refusing(error), FOLLOWER)
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5], FOLLOWER: [0]}
@@ -165,11 +164,11 @@ def test_fault_21_a_lagging_replica_loses_nothing(lag: int, version: int) -> Non
     """Out of range, or a diverging epoch: the leader has the records."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
-        log = prefer(cluster, until=6)
+        follower = follower_of(cluster)
 
         def cut_back(_response: Any) -> None:
-            if log.end_offset == 6:
-                log.truncate(6 - lag)
+            if follower.log.end_offset == 6:
+                follower.truncate(6 - lag)
 
         cluster.spoil(FetchRequest, faults.changed(cut_back), FOLLOWER)
         assert read(client, 0, 6) == VALUES
@@ -179,7 +178,7 @@ def test_fault_21_a_lagging_replica_loses_nothing(lag: int, version: int) -> Non
 
 def test_fault_21_a_low_high_watermark_returns_to_the_leader() -> None:
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
-        prefer(cluster, until=4)
+        follower_of(cluster).high_watermark = 4
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0, 4, 5], FOLLOWER: [0, 1, 2, 3, 4]}
 
@@ -194,16 +193,13 @@ def test_fault_21_and_31_a_damaged_batch_on_a_replica() -> None:
         data.records = bytes(records)
 
     with nearby(max_partition_fetch_bytes=10_000) as (cluster, client):
-        prefer(cluster)
         cluster.spoil(FetchRequest, faults.changed(damage), FOLLOWER)
         assert read(client, 0, 6) == VALUES
 
 
 def test_fault_21_out_of_range_from_the_leader_is_final() -> None:
     with nearby() as (cluster, client):
-        prefer(cluster)
         cluster.log(PARTITION).delete_before(4)
-        cluster.partition(PARTITION).followers[FOLLOWER].delete_before(4)
         with pytest.raises(OffsetOutOfRangeError, match=r"\[4, 6\)"):
             read(client, 0, 6)
 
@@ -211,13 +207,8 @@ def test_fault_21_out_of_range_from_the_leader_is_final() -> None:
 @pytest.mark.parametrize("replica_id", [LEADER, FOLLOWER, 99])
 def test_fault_21_a_leader_that_always_names_a_replica(replica_id: int) -> None:
     """With or without a rack; and it is not polled in a loop."""
-
-    def send_away(response: FetchResponse) -> None:
-        data = response.responses[0].partitions[0]
-        data.preferred_read_replica, data.records = replica_id, b""
-
     with nearby(retry_backoff_ms=200) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(FetchRequest, faults.changed(send_away))
+        cluster.spoil(FetchRequest, send_to(replica_id))
         with pytest.raises(KafkaTimeoutError, match="Cannot fetch record for offset 0 of t-0"):
             read(client, 0, 6, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) < 20
@@ -225,7 +216,6 @@ def test_fault_21_a_leader_that_always_names_a_replica(replica_id: int) -> None:
 
 def test_fault_26_the_leader_refuses_as_the_replica_did() -> None:
     with nearby() as (cluster, client):
-        prefer(cluster)
         refusing = faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         cluster.spoil(FetchRequest, refusing, FOLLOWER)
         cluster.spoil(

@@ -25,7 +25,7 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.wire.primitives import ZERO_UUID
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import START_MS
 from tests.fakes.reading import PARTITION, offset_of
 from tests.fakes.skipping_time import sleeps_take_no_time
@@ -51,9 +51,9 @@ def as_it_was(request_kind: type[Any]) -> faults.Fault:
 
 
 @contextmanager
-def replaced_leader(nodes: int = 3, **options: Any) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def replaced_leader(nodes: int = 3, **options: Any) -> Iterator[tuple[FakeCluster, Cluster]]:
     """Broker 1 was the leader of one record; broker 2 is, and has three. Broker 1 knows nothing."""
-    with ScriptedCluster(nodes) as cluster:
+    with FakeCluster(nodes) as cluster:
         cluster.add_topic("t")
         cluster.append(PARTITION, b"a")
         with closing(cluster.client(**options)) as client:
@@ -140,7 +140,7 @@ def test_metadata_without_epochs_tells_nothing() -> None:
 
 
 def test_a_single_broker_is_not_asked_again() -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t")
         with closing(cluster.client()) as client:
             assert offset_of(client) == 0
@@ -152,9 +152,9 @@ def lower(response: ListOffsetsResponse) -> None:
 
 
 @contextmanager
-def told_three() -> Iterator[tuple[ScriptedCluster, Cluster]]:
+def told_three() -> Iterator[tuple[FakeCluster, Cluster]]:
     """A single broker told this process that the log ends at 3."""
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t")
         for value in (b"a", b"b", b"c"):
             cluster.append(PARTITION, value)

@@ -18,7 +18,7 @@ from kafka_protocol.topic_partition import OffsetRange
 from kafka_protocol.wire.primitives import ZERO_UUID
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -32,12 +32,12 @@ VERSIONS = pytest.mark.parametrize(
 )
 
 
-def offer(cluster: ScriptedCluster, versions: tuple[int, int]) -> None:
+def offer(cluster: FakeCluster, versions: tuple[int, int]) -> None:
     cluster.offer(MetadataRequest, VersionRange(0, versions[0]))
     cluster.offer(FetchRequest, VersionRange(0, versions[1]))
 
 
-def recreate(cluster: ScriptedCluster, *values: bytes) -> uuid.UUID:
+def recreate(cluster: FakeCluster, *values: bytes) -> uuid.UUID:
     """Re-create the topic, with one batch; leader epochs begin with 0 again."""
     topic = cluster.add_topic(PARTITION.topic)
     cluster.append(PARTITION, *values)
@@ -80,11 +80,11 @@ def test_fault_22_a_partition_briefly_missing_in_metadata() -> None:
 # --- Deleted -------------------------------------------------------------------------------------
 
 
-def deleted_under(client: Cluster, cluster: ScriptedCluster) -> TopicGoneError:
+def deleted_under(client: Cluster, cluster: FakeCluster) -> TopicGoneError:
     """The error of a read whose topic is deleted after the first record."""
     range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), IDLE_MS)
     assert next(range_).batches
-    del cluster.topics[PARTITION.topic]
+    cluster.delete_topic(PARTITION.topic)
     with pytest.raises(TopicGoneError) as caught:
         for _ in range_:
             # The response for the Fetch in flight may have come before.
@@ -111,7 +111,7 @@ def test_fault_23_the_topic_is_deleted_during_a_read(versions: tuple[int, int]) 
 
 def test_fault_23_the_topic_is_deleted_before_a_read() -> None:
     with one_partition(topic_propagation_max_ms=50) as (cluster, client), sleeps_take_no_time():
-        del cluster.topics[PARTITION.topic]
+        cluster.delete_topic(PARTITION.topic)
         with pytest.raises(TopicGoneError, match="read up to offset 7") as caught:
             read(client, 7, 9, idle_ms=IDLE_MS, topic_id=uuid.UUID(int=1))
         assert caught.value.offset == 7
@@ -133,7 +133,12 @@ def test_fault_23_every_broker_lacks_the_topic(versions: tuple[int, int]) -> Non
 
 def test_fault_23_a_partition_that_no_longer_exists() -> None:
     with one_partition(*IN_THREE, topic_propagation_max_ms=50) as (cluster, client):
-        cluster.topics[PARTITION.topic].partitions.clear()
+
+        def lack(response: MetadataResponse) -> None:
+            for topic in response.topics:
+                topic.partitions.clear()
+
+        cluster.spoil(MetadataRequest, faults.changed(lack))
         with pytest.raises(TopicGoneError, match="t-0"), sleeps_take_no_time():
             read(client, 0, 3, idle_ms=IDLE_MS)
 

@@ -31,7 +31,7 @@ from tests.fakes.transactions import committed_values, opened, soon, transaction
 def test_those_of_every_coordinator_are_listed() -> None:
     with transactional(nodes=3) as (cluster, client):
         for node in (1, 2, 3):
-            cluster.coordinators[f"a-{node}"] = node
+            cluster.move_coordinator(f"a-{node}", node)
             opened(client, b"a", name=f"a-{node}")
         opened(client, b"a", name="b-1")
         end(client, opened(client, b"a", name="a-4"), soon(), committed=True)
@@ -84,7 +84,7 @@ def test_what_was_listed_stays_if_the_brokers_go_while_a_coordinator_loads() -> 
 def test_a_broker_without_a_response_hides_only_its_own() -> None:
     with transactional(nodes=2) as (cluster, client):
         for node in (1, 2):
-            cluster.coordinators[f"a-{node}"] = node
+            cluster.move_coordinator(f"a-{node}", node)
             opened(client, b"a", name=f"a-{node}")
         cluster.spoil(ListTransactionsRequest, faults.closing, node=1)
         ids, (error,) = list_open(client, "a.*", soon())
@@ -97,7 +97,7 @@ def test_the_state_of_an_id() -> None:
         transaction = begin(client, "a", soon())
         none = frozenset[TopicPartition]()
         assert transaction_state(client, "a", soon()) == TransactionState(
-            transaction.producer, EMPTY, -1, 900_000, none
+            transaction.producer, EMPTY, -1, 60_000, none
         )
         before_ms = now_ms()
         write_in(client, transaction, b"a")

@@ -23,7 +23,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.fakes import faults
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, one_partition, write
 from tests.fakes.skipping_time import sleeps_take_no_time
@@ -32,11 +32,11 @@ UNLIMITED = 10**12
 SOON_SECONDS = 10
 
 
-def values_of(cluster: ScriptedCluster, topic_partition: TopicPartition = PARTITION) -> list[bytes]:
+def values_of(cluster: FakeCluster, topic_partition: TopicPartition = PARTITION) -> list[bytes]:
     return cluster.log(topic_partition).values
 
 
-def headers_of(cluster: ScriptedCluster) -> list[BatchHeader]:
+def headers_of(cluster: FakeCluster) -> list[BatchHeader]:
     return cluster.log(PARTITION).data_headers
 
 
@@ -84,7 +84,7 @@ def held_until(release: threading.Event, handler: Handler) -> Handler:
 
 
 def test_push_receives_arrived_responses_without_waiting() -> None:
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=2)
         client = cluster.client()
         producer = Producer(client)
@@ -127,7 +127,7 @@ def test_the_first_batch_of_a_partition_is_in_flight_alone() -> None:
     ids=["default", "kafka.max.request.size"],
 )
 def test_one_request_has_batches_of_all_partitions(options: dict[str, int], requests: int) -> None:
-    with ScriptedCluster(nodes=1) as cluster:
+    with FakeCluster(nodes=1) as cluster:
         cluster.add_topic("t", partitions=9)
         client = cluster.client(**options)
         producer = Producer(client)
@@ -203,7 +203,7 @@ def test_fault_42_every_batch_is_written_once_and_in_order(
     refusals: list[ErrorCode], losses: list[str], max_pending_bytes: int
 ) -> None:
     partitions = [TopicPartition("t", number) for number in range(3)]
-    with ScriptedCluster(nodes=2) as cluster:
+    with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=3)
         client = cluster.client(request_timeout_ms=2_000, retry_backoff_max_ms=2)
         cluster.push_errors(ProduceRequest, *refusals)
@@ -222,19 +222,22 @@ def test_fault_42_every_batch_is_written_once_and_in_order(
 
 
 @pytest.fixture
-def forgetful() -> Iterator[tuple[ScriptedCluster, Cluster, Producer]]:
+def forgetful() -> Iterator[tuple[FakeCluster, Cluster, Producer]]:
     """Three batches in the log, of a producer that the broker has forgotten."""
-    with one_partition(request_timeout_ms=300, delivery_timeout_ms=2_000) as (cluster, client):
+    with one_partition(release="2.4", request_timeout_ms=300, delivery_timeout_ms=2_000) as (
+        cluster,
+        client,
+    ):
         producer = Producer(client)
         for value in numbered(3):
             producer.add(PARTITION, batch_of(value))
         producer.flush()
-        cluster.partition(PARTITION).producers.forget()
+        cluster.log(PARTITION).forget_producers()
         yield cluster, client, producer
 
 
 def test_fault_45_a_forgotten_producer_gets_another_id(
-    forgetful: tuple[ScriptedCluster, Cluster, Producer],
+    forgetful: tuple[FakeCluster, Cluster, Producer],
 ) -> None:
     cluster, _, producer = forgetful
     for value in numbered(3, 3):
@@ -246,7 +249,7 @@ def test_fault_45_a_forgotten_producer_gets_another_id(
 
 
 def test_fault_45_no_other_id_while_an_outcome_is_unknown(
-    forgetful: tuple[ScriptedCluster, Cluster, Producer],
+    forgetful: tuple[FakeCluster, Cluster, Producer],
 ) -> None:
     cluster, _, producer = forgetful
     cluster.spoil(ProduceRequest, faults.only(1, faults.closing))
@@ -291,7 +294,7 @@ def test_a_refused_producer_id_names_the_acl() -> None:
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
 def test_fault_44_a_too_large_batch_is_split(count: int) -> None:
     with one_partition() as (cluster, client):
-        cluster.partition(PARTITION).max_message_bytes = 300
+        cluster.add_topic("t", config={"max.message.bytes": "300"})
         values = [value * 50 for value in numbered(count)]
         producer = Producer(client)
         for start in range(0, count, 16):
@@ -304,7 +307,7 @@ def test_fault_44_a_too_large_batch_is_split(count: int) -> None:
 
 def test_fault_44_a_too_large_record_is_an_error_with_its_size() -> None:
     with one_partition() as (cluster, client):
-        cluster.partition(PARTITION).max_message_bytes = 300
+        cluster.add_topic("t", config={"max.message.bytes": "300"})
         with pytest.raises(KafkaError, match=r"t-0 on .* 1,07\d bytes.*max\.message\.bytes"):
             write(client, b"x" * 1_000)
         assert values_of(cluster) == []

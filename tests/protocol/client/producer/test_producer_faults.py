@@ -16,7 +16,7 @@ from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import Fault
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, one_partition, write
@@ -25,7 +25,7 @@ from tests.fakes.skipping_time import sleeps_take_no_time
 Topic = ProduceResponse.TopicProduceResponse
 
 
-def values_of(cluster: ScriptedCluster, topic_partition: TopicPartition) -> list[bytes]:
+def values_of(cluster: FakeCluster, topic_partition: TopicPartition) -> list[bytes]:
     return cluster.log(topic_partition).values
 
 
@@ -98,15 +98,14 @@ def test_fault_39_of_two_outcomes_the_error_counts() -> None:
 def test_fault_16_leaders_of_many_partitions_move() -> None:
     """Each partition keeps its order, and a refused batch is written once."""
     partitions = [TopicPartition("t", number) for number in range(9)]
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=9)
         client = cluster.client()
         moved = itertools.count()
 
         def move(_response: ProduceResponse) -> None:
-            partition = cluster.partition(partitions[next(moved) % 9])
-            partition.leader = partition.leader % 3 + 1
-            partition.leader_epoch += 1
+            partition = partitions[next(moved) % 9]
+            cluster.move_leader(partition, cluster.leader(partition) % 3 + 1)
 
         cluster.spoil(ProduceRequest, faults.changed(move))
         producer = Producer(client)
@@ -120,7 +119,7 @@ def test_fault_16_leaders_of_many_partitions_move() -> None:
 
 def test_fault_19_one_leader_down_does_not_delay_others() -> None:
     partitions = [TopicPartition("t", number) for number in range(3)]
-    with ScriptedCluster(nodes=3) as cluster:
+    with FakeCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=3)
         with closing(cluster.client(delivery_timeout_ms=300)) as client:
             client.topics(["t"], Deadline.after(5_000))

@@ -40,26 +40,26 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.faults import Fault
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION
 from tests.fakes.transactions import (
-    State,
-    TransactionalCluster,
     committed_values,
     opened,
     soon,
     transactional,
     write_in,
 )
+from tests.simulation.kafka.transactions import State
 
 APIS = (InitProducerIdRequest, AddPartitionsToTxnRequest, EndTxnRequest)
 # Shorter than request.timeout.ms.
 SHORT_MS = 60
 
 
-def quick(**options: Any) -> AbstractContextManager[tuple[TransactionalCluster, Cluster]]:
+def quick(**options: Any) -> AbstractContextManager[tuple[FakeCluster, Cluster]]:
     """A cluster and a client with a short request.timeout.ms.
 
     On a busy machine the client may not wait for ApiVersions until it comes, and then assumes an
@@ -74,7 +74,7 @@ def commit(client: Cluster, *values: bytes) -> None:
     end(client, opened(client, *values), soon(), committed=True)
 
 
-def asked_again(cluster: TransactionalCluster, kind: type[Request]) -> Deadline:
+def asked_again(cluster: FakeCluster, kind: type[Request]) -> Deadline:
     """A deadline that passes with the second request of a kind from now on."""
     asked = len(cluster.asked(kind))
     return PassesWhen(lambda: len(cluster.asked(kind)) >= asked + 2)
@@ -236,9 +236,9 @@ def test_fault_49_temporary_errors_are_retried(kind: type[Request], error: Error
 def test_fault_49_a_new_coordinator_is_found() -> None:
     with transactional(nodes=3) as (cluster, client):
         transaction = begin(client, "a", soon())
-        cluster.coordinators["a"] = 2
+        cluster.move_coordinator("a", 2)
         write_in(client, transaction, b"a")
-        cluster.coordinators["a"] = 3
+        cluster.move_coordinator("a", 3)
         end(client, transaction, soon(), committed=True)
         assert committed_values(client) == [b"a"]
         nodes = [[node for node, _, _ in cluster.asked(kind)] for kind in APIS]
@@ -261,9 +261,9 @@ def test_a_coordinator_is_kept_until_it_refuses() -> None:
 
 def test_fault_49_a_kept_coordinator_that_died_is_replaced() -> None:
     with transactional(nodes=2) as (cluster, client):
-        cluster.coordinators["a"] = 2
+        cluster.move_coordinator("a", 2)
         commit(client, b"a")
-        cluster.coordinators["a"] = 1
+        cluster.move_coordinator("a", 1)
         cluster.stop(2)
         commit(client, b"b")
         assert committed_values(client) == [b"a", b"b"]
@@ -272,7 +272,7 @@ def test_fault_49_a_kept_coordinator_that_died_is_replaced() -> None:
 def test_fault_49_a_coordinator_that_is_down_is_waited_for() -> None:
     with transactional(nodes=2, connection_setup_timeout_ms=200) as (cluster, client):
         transaction = opened(client, b"a")
-        cluster.coordinators["a"] = 2
+        cluster.move_coordinator("a", 2)
         cluster.stop(2)
         with faults.later(0.1, cluster.start, 2):
             end(client, transaction, Deadline.after(20_000), committed=True)
@@ -282,7 +282,7 @@ def test_fault_49_a_coordinator_that_is_down_is_waited_for() -> None:
 def test_fault_49_begin_waits_for_the_previous_end() -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
-        cluster.holds_markers = True
+        cluster.hold_markers()
         end(client, transaction, soon(), committed=True)
         assert committed_values(client) == []
         with pytest.raises(BrokerError, match=r"CONCURRENT_TRANSACTIONS.*still being ended"):
@@ -302,7 +302,7 @@ def test_fault_49_begin_waits_for_the_previous_end() -> None:
 def test_fault_49_a_second_commit_waits_for_the_first() -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
-        cluster.holds_markers = True
+        cluster.hold_markers()
         end(client, transaction, soon(), committed=True)
         with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
             end(client, transaction, asked_again(cluster, EndTxnRequest), committed=True)
@@ -318,7 +318,7 @@ def refused_then_lost(handler: Handler) -> Handler:
 def test_fault_49_a_refusal_is_named_though_the_last_try_has_no_response() -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
-        cluster.holds_markers = True
+        cluster.hold_markers()
         end(client, transaction, soon(), committed=True)
         asked = len(cluster.asked(EndTxnRequest))
         cluster.spoil(EndTxnRequest, refused_then_lost)
@@ -391,7 +391,7 @@ def test_fault_50_without_a_response_the_outcome_is_unknown(fault: Fault, commit
 def test_fault_50_the_brokers_are_down(nodes: int) -> None:
     with transactional(nodes=nodes, connection_setup_timeout_ms=100) as (cluster, client):
         transaction = opened(client, b"a")
-        cluster.coordinators["a"] = nodes
+        cluster.move_coordinator("a", nodes)
         cluster.stop(nodes)
         with pytest.raises(OutcomeUnknownError, match=r"'a'.*is unknown"):
             end(client, transaction, Deadline.after(SHORT_MS), committed=True)
@@ -406,7 +406,7 @@ def test_fault_50_a_resigned_coordinator_may_have_decided(error: ErrorCode) -> N
         def taken_over(handler: Handler) -> Handler:
             def handle(request: Any, version: int) -> Any:
                 response = handler(request, version)
-                cluster.transactions["a"].epoch += 1
+                cluster.set_transaction("a", epoch=cluster.transactions["a"].epoch + 1)
                 return response
 
             return faults.refusing(error)(handle)
@@ -458,7 +458,8 @@ def test_fault_50_a_late_end_does_not_affect_the_next(committed: bool) -> None:
 @pytest.mark.no_cover
 def test_fault_50_some_outcomes_are_unknown_and_others_known() -> None:
     with quick(nodes=2, request_timeout_ms=1_000) as (cluster, client):
-        cluster.coordinators = {"a": 1, "b": 2, "c": 2}
+        for name in "bc":
+            cluster.move_coordinator(name, 2)
         done, *lost = (opened(client, name.encode(), name=name) for name in "abc")
         cluster.spoil(EndTxnRequest, faults.response_lost, node=2)
 

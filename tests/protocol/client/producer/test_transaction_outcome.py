@@ -21,7 +21,8 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import HEADER_BYTES
-from tests.fakes.log import Log, batch_of, in_transaction
+from kafka_protocol.records.transactions import COMMIT
+from tests.fakes.log import PartitionLog, batch_of, in_transaction
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional, write_in
@@ -78,7 +79,7 @@ def test_joined_has_an_offset_from_a_response() -> None:
 
 
 def test_an_open_transaction_is_waited_for_and_named() -> None:
-    with transactional(**FEW_TRIES) as (_, client):
+    with transactional(transaction_timeout_ms=900_000, **FEW_TRIES) as (_, client):
         transaction = opened(client, b"x")
         held = "An open transaction holds the last stable"
         with pytest.raises(KafkaTimeoutError, match=held), sleeps_take_no_time():
@@ -89,7 +90,7 @@ def test_a_transaction_being_ended_is_waited_for() -> None:
     """It timed out, and its markers are late."""
     with transactional() as (cluster, client):
         transaction = opened(client, b"x")
-        cluster.holds_markers = True
+        cluster.hold_markers()
         cluster.time_out("a")
 
         def write_markers() -> None:
@@ -104,12 +105,12 @@ def test_a_transaction_being_ended_is_waited_for() -> None:
             late.result()
 
 
-def recreate(log: Log) -> None:
+def recreate(log: PartitionLog) -> None:
     log.truncate(0)
     log.append(batch_of(b"other"))
 
 
-GONE: dict[str, Callable[[Log], None]] = {
+GONE: dict[str, Callable[[PartitionLog], None]] = {
     "retention": lambda log: log.delete_before(3),
     "unclean election": lambda log: log.truncate(0),
     "partial deletion": lambda log: log.delete_before(1),
@@ -121,7 +122,7 @@ GONE: dict[str, Callable[[Log], None]] = {
 @pytest.mark.parametrize("delete", GONE.values(), ids=[*GONE])
 @pytest.mark.parametrize("committed", [True, False])
 def test_fault_27_deleted_records_leave_the_outcome_unknown(
-    delete: Callable[[Log], None], committed: bool
+    delete: Callable[[PartitionLog], None], committed: bool
 ) -> None:
     with transactional(**FEW_TRIES) as (cluster, client):
         transaction, offset = ended(client, b"x", committed=committed)
@@ -137,8 +138,8 @@ def test_an_empty_batch_leaves_the_outcome_unknown() -> None:
         transaction, offset = ended(client, b"x", committed=False)
         log = cluster.log(PARTITION)
         log.truncate(0)
-        log.aborted.clear()
         log.append_at(0, emptied(in_transaction(transaction.producer_id, b"x")))
+        log.end_transaction(transaction.producer_id, COMMIT)
         log.append(batch_of(b"behind"))
         with pytest.raises(OutcomeUnknownError, match="compaction"):
             outcome(client, transaction, offset)
@@ -147,7 +148,7 @@ def test_an_empty_batch_leaves_the_outcome_unknown() -> None:
 def test_a_deleted_topic_leaves_the_outcome_unknown() -> None:
     with transactional(topic_propagation_max_ms=50) as (cluster, client):
         transaction, offset = ended(client, b"x", committed=True)
-        del cluster.topics["t"]
+        cluster.delete_topic("t")
         with pytest.raises(OutcomeUnknownError, match="a topic that was deleted"):
             outcome(client, transaction, offset)
 

@@ -21,7 +21,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import Request
 from tests.fakes import faults
 from tests.fakes.broker import Peer
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, write
 from tests.fakes.transactions import (
@@ -33,7 +33,7 @@ from tests.fakes.transactions import (
 )
 
 
-def headers_of(cluster: ScriptedCluster) -> list[BatchHeader]:
+def headers_of(cluster: FakeCluster) -> list[BatchHeader]:
     return cluster.log(PARTITION).data_headers
 
 
@@ -136,7 +136,7 @@ def test_all_releases_get_transactions_of_version_1(release: str) -> None:
         assert committed_values(client) == [b"a"]
 
 
-def partitions_added(cluster: ScriptedCluster) -> list[list[int]]:
+def partitions_added(cluster: FakeCluster) -> list[list[int]]:
     return [
         sorted(number for topic in request.v3_and_below_topics for number in topic.partitions)
         for _, request, _ in cluster.asked(AddPartitionsToTxnRequest)
@@ -172,7 +172,7 @@ def test_a_partition_is_added_before_its_first_batch() -> None:
 
 def test_fault_44_split_batches_stay_in_the_transaction() -> None:
     with transactional() as (cluster, client):
-        cluster.partition(PARTITION).max_message_bytes = 300
+        cluster.add_topic("t", config={"max.message.bytes": "300"})
         transaction = begin(client, "a", soon())
         values = [b"%d" % number * 50 for number in range(7)]
         producer = Producer(client, transaction)
@@ -257,14 +257,16 @@ def written(client: Cluster, count: int) -> list[Transaction]:
 @pytest.mark.parametrize("release", ["2.7", "99"], ids=["one coordinator a response", "many"])
 def test_many_transactions_end_at_their_coordinators(release: str) -> None:
     with transactional(nodes=3, release=release) as (cluster, client):
-        cluster.coordinators = {f"id-{number}": number % 3 + 1 for number in range(9)}
+        coordinators = {f"id-{number}": number % 3 + 1 for number in range(9)}
+        for transactional_id, node in coordinators.items():
+            cluster.move_coordinator(transactional_id, node)
         transactions = written(client, 9)
         assert end_all(client, transactions, soon(), committed=True) == dict.fromkeys(transactions)
         assert sorted(committed_values(client)) == [b"%d" % number for number in range(9)]
         asked = [
             (node, request.transactional_id) for node, request, _ in cluster.asked(EndTxnRequest)
         ]
-        assert sorted(asked) == sorted((node, id_) for id_, node in cluster.coordinators.items())
+        assert sorted(asked) == sorted((node, id_) for id_, node in coordinators.items())
 
 
 def held_until(count: int) -> faults.Fault:
@@ -291,7 +293,7 @@ def test_each_of_many_has_its_own_outcome() -> None:
     with transactional() as (cluster, client):
         done, fenced, unknown_id, aborted = written(client, 4)
         begin(client, fenced.transactional_id, soon())
-        cluster.transactions[unknown_id.transactional_id].producer_id = 99
+        cluster.set_transaction(unknown_id.transactional_id, producer_id=99)
         end(client, aborted, soon(), committed=False)
         outcomes = end_all(client, [done, fenced, unknown_id, aborted], soon(), committed=True)
         assert outcomes.pop(done) is None

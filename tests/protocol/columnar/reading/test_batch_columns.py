@@ -26,8 +26,9 @@ from kafka_protocol.records.fetch_response import (
 )
 from kafka_protocol.records.transactions import COMMIT
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from tests.fakes.log import Log, batch_of, in_transaction, marker
+from tests.fakes.log import batch_of, in_transaction, marker
 from tests.protocol.records.batches import overflow, plain
+from tests.simulation.kafka.batches import Stored, placed
 
 PARTITION: Final = TopicPartition("t", 0)
 
@@ -49,33 +50,34 @@ def outcome(
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> Log:
+def logs(draw: st.DrawFn) -> list[Stored]:
     """Batches of one and more records, with gaps, control batches and leader epochs."""
-    log = Log()
+    log: list[Stored] = []
     for _ in range(draw(st.integers(1, 8))):
         values = draw(st.lists(st.binary(max_size=9), min_size=1, max_size=3))
         batch = draw(
             st.sampled_from([batch_of(*values), in_transaction(7, *values), marker(7, COMMIT)])
         )
-        log.append_at(log.end_offset + draw(st.sampled_from([0, 0, 3])), batch)
+        end_offset = log[-1].next_offset if log else 0
+        log.append(placed(batch, end_offset + draw(st.sampled_from([0, 0, 3])), epoch=0))
     return log
 
 
 @given(data=st.data(), log=logs(), check_crcs=st.booleans())
-def test_equals_the_reference(data: st.DataObject, log: Log, *, check_crcs: bool) -> None:
+def test_equals_the_reference(data: st.DataObject, log: list[Stored], *, check_crcs: bool) -> None:
     """Also for a response that is cut short, and for bytes that are flipped or missing."""
-    records = bytearray(log.read(0, log.end_offset, 10**6, first_whole=True))
+    records, end_offset = bytearray(bytes_of(log)), log[-1].next_offset
     for _ in range(data.draw(st.sampled_from([0, 0, 1, 2]))):
         records[data.draw(st.integers(0, len(records) - 1))] ^= data.draw(st.integers(1, 255))
     if data.draw(st.booleans()):
         del records[data.draw(st.integers(0, len(records))) :]
-    start, until = sorted(data.draw(st.tuples(*[st.integers(0, log.end_offset + 2)] * 2)))
+    start, until = sorted(data.draw(st.tuples(*[st.integers(0, end_offset + 2)] * 2)))
     aborted = data.draw(
         st.sampled_from([None, [], [AbortedTransaction(producer_id=7, first_offset=0)]])
     )
     partition = PartitionData(
         records=bytes(records),
-        high_watermark=data.draw(st.integers(-1, log.end_offset)),
+        high_watermark=data.draw(st.integers(-1, end_offset)),
         aborted_transactions=aborted,
     )
     rest = OffsetRange(PARTITION, start, until)
@@ -83,19 +85,20 @@ def test_equals_the_reference(data: st.DataObject, log: Log, *, check_crcs: bool
     assert outcome(take_together, partition, rest, check_crcs=check_crcs) == expected
 
 
+def bytes_of(log: list[Stored]) -> bytes:
+    return b"".join(each.data for each in log)
+
+
 def stored(*batches: bytes) -> bytes:
-    log = Log()
+    log: list[Stored] = []
     for batch in batches:
-        log.append(batch)
-    return log.read(0, log.end_offset, 10**6, first_whole=True)
+        log.append(placed(batch, log[-1].next_offset if log else 0, epoch=0))
+    return bytes_of(log)
 
 
 def compacted() -> bytes:
     """Offsets 0, 1, 10 and 11."""
-    log = Log()
-    log.append_at(0, TWO)
-    log.append_at(10, TWO)
-    return log.read(0, log.end_offset, 10**6, first_whole=True)
+    return bytes_of([placed(TWO, 0, epoch=0), placed(TWO, 10, epoch=0)])
 
 
 TWO = batch_of(b"a", b"b")

@@ -37,7 +37,8 @@ def is_legal_name(name: str) -> bool:
 def api_versions(call: Call, handled: frozenset[int]) -> None:
     """The APIs that the release has and that are handled here."""
     broker, request = call.broker, call.request
-    served = {key: versions for key, versions in broker.versions.items() if key in handled}
+    known = handled | broker.offered
+    served = {key: versions for key, versions in broker.versions.items() if key in known}
     if request is None:
         own = _range(ApiVersionsRequest.api_key, served[ApiVersionsRequest.api_key])
         has_own = broker.release.number >= (2, 4)  # KIP-511

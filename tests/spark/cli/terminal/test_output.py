@@ -23,7 +23,8 @@ from kafka_spark_source.cli.terminal.output import (
     moment_ms,
     print_rows,
 )
-from tests.fakes.groups import Group, GroupsCluster
+from tests.fakes.cluster import FakeCluster
+from tests.simulation.kafka.groups import Group
 from tests.spark.tools.positions.test_checkpoints import write_batch
 from tests.times import shorten
 
@@ -86,12 +87,12 @@ def test_nothing_is_wider_than_the_terminal(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
     shorten(monkeypatch, topic_grace_ms=10)
     folder = checkpoint(tmp_path / ("c" * 200))
-    with GroupsCluster() as cluster:
+    with FakeCluster() as cluster:
         for each in PLACES:
             cluster.add_topic(each.topic)
             cluster.append(each, b"a", b"b", b"c")
-        cluster.committed[GROUP] = dict.fromkeys(PLACES, 5)
-        cluster.groups[GROUP] = Group("classic", {"m" * 255: PLACES})
+        cluster.commit(GROUP, dict.fromkeys(PLACES, 5))
+        cluster.describe_group(GROUP, Group("classic", {"m" * 255: PLACES}))
         given = ["--timeout", "120", "-b", str(*cluster.bootstrap_servers)]
         for command, code in {
             "topics list": 0,

@@ -13,7 +13,7 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_spark_source.cli.terminal.status_line import StatusLine
 from kafka_spark_source.cli.terminal.waits import Waits, shown_waits
 from tests.fakes.broker import Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.spark.cli.processes import COMMAND_SECONDS, Terminal
 
 
@@ -65,7 +65,7 @@ def test_a_slow_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
         return handle
 
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
         cluster.spoil(MetadataRequest, slow)
         (address,) = cluster.bootstrap_servers

@@ -16,7 +16,7 @@ from kafka_spark_source.tools.positions.positions import (
     parse_position,
     partitions_of,
 )
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.times import shorten
 
 FIRST = TopicPartition("t", 0)
@@ -72,7 +72,7 @@ def test_what_is_no_position(text: str) -> None:
     ],
 )
 def test_offsets_stay_within_the_log(text: str, expected: tuple[int, int]) -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t", partitions=2)
         cluster.append(FIRST, *[b"x"] * 5)
         cluster.append(SECOND, *[b"x"] * 2)
@@ -87,7 +87,7 @@ def test_offsets_stay_within_the_log(text: str, expected: tuple[int, int]) -> No
 
 
 def test_several_positions_need_both_ends_of_a_log_once() -> None:
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("t")
         cluster.append(FIRST, *[b"x"] * 5)
         client = cluster.client()
@@ -103,7 +103,7 @@ def test_several_positions_need_both_ends_of_a_log_once() -> None:
 
 def test_a_topic_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten(monkeypatch, topic_grace_ms=10)
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         client = cluster.client()
         with pytest.raises(BrokerError, match=r"Metadata of the topic 'none'.*UNKNOWN_TOPIC"):
             partitions_of(client, ["none"], Deadline.after(30_000))

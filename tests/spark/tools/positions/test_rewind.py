@@ -22,7 +22,7 @@ from kafka_spark_source.tools.positions.rewind import (
     plan_rewind,
     rewind,
 )
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.spark.tools.positions.test_checkpoints import write_batch
 from tests.times import shorten
 
@@ -36,9 +36,9 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
+def cluster() -> Iterator[FakeCluster]:
     """Ten and two records."""
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders", partitions=2)
         cluster.append(FIRST, *(b"a%d" % number for number in range(10)))
         cluster.append(SECOND, b"b0", b"b1")
@@ -61,7 +61,7 @@ def quiet(folder: Path) -> None:
         os.utime(file, (OLD, OLD))
 
 
-def planned(cluster: ScriptedCluster, folder: Path, to: str, source: str | None = None) -> Rewind:
+def planned(cluster: FakeCluster, folder: Path, to: str, source: str | None = None) -> Rewind:
     with closing(cluster.client()) as client:
         target, deadline = parse_target(to), Deadline.after(30_000)
         return plan_rewind(read_checkpoint(str(folder)), target, client, deadline, source)
@@ -71,7 +71,7 @@ def entry(folder: Path, number: int) -> list[str]:
     return (folder / "offsets" / str(number)).read_text().split("\n")
 
 
-def test_the_last_micro_batch_gets_the_position(cluster: ScriptedCluster, checkpoint: Path) -> None:
+def test_the_last_micro_batch_gets_the_position(cluster: FakeCluster, checkpoint: Path) -> None:
     quiet(checkpoint)
     before = {file.name: file.read_bytes() for file in (checkpoint / "offsets").iterdir()}
     found = planned(cluster, checkpoint, "latest-4")
@@ -86,7 +86,7 @@ def test_the_last_micro_batch_gets_the_position(cluster: ScriptedCluster, checkp
     assert read_checkpoint(str(checkpoint)).last_committed is not None
 
 
-def test_an_unfinished_micro_batch_is_empty(cluster: ScriptedCluster, checkpoint: Path) -> None:
+def test_an_unfinished_micro_batch_is_empty(cluster: FakeCluster, checkpoint: Path) -> None:
     """So that its number is of no other records: sinks may know it."""
     write_batch(checkpoint, 5, '{"orders": {"0": 9, "1": 2}}', '{"rows": 9}', is_committed=False)
     quiet(checkpoint)
@@ -100,7 +100,7 @@ def test_an_unfinished_micro_batch_is_empty(cluster: ScriptedCluster, checkpoint
 
 
 def test_an_interrupted_rewind_is_done_again(
-    cluster: ScriptedCluster, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_batch(checkpoint, 5, '{"orders":{"0":9,"1":2}}', "-", is_committed=False)
     quiet(checkpoint)
@@ -126,7 +126,7 @@ def test_an_interrupted_rewind_is_done_again(
 
 @pytest.mark.parametrize("to", ["earliest", "latest-3", '{"orders":{"0":3}}'])
 def test_a_rewind_that_is_killed_gives_no_number_other_records(
-    cluster: ScriptedCluster, checkpoint: Path, monkeypatch: pytest.MonkeyPatch, to: str
+    cluster: FakeCluster, checkpoint: Path, monkeypatch: pytest.MonkeyPatch, to: str
 ) -> None:
     """After each of its deeds the unfinished micro-batch has records of its own, or none."""
     write_batch(checkpoint, 5, '{"orders":{"0":9,"1":2}}', "-", is_committed=False)
@@ -151,7 +151,7 @@ def test_a_rewind_that_is_killed_gives_no_number_other_records(
     assert deeds == 4
 
 
-def test_named_partitions_move_alone(cluster: ScriptedCluster, checkpoint: Path) -> None:
+def test_named_partitions_move_alone(cluster: FakeCluster, checkpoint: Path) -> None:
     found = planned(cluster, checkpoint, '{"orders":{"0":3}}')
     assert [each.offset for each in found.moves] == [3, 2]
     with pytest.raises(CheckpointError, match="has not read orders-7 yet"):
@@ -161,7 +161,7 @@ def test_named_partitions_move_alone(cluster: ScriptedCluster, checkpoint: Path)
 
 
 def test_partitions_that_are_not_named_keep_the_unfinished_micro_batch(
-    cluster: ScriptedCluster, checkpoint: Path
+    cluster: FakeCluster, checkpoint: Path
 ) -> None:
     """A sink may have it already: its records must not come again with another number."""
     write_batch(checkpoint, 5, '{"orders":{"0":9,"1":5,"2":7}}', "-", is_committed=False)
@@ -173,7 +173,7 @@ def test_partitions_that_are_not_named_keep_the_unfinished_micro_batch(
 
 @pytest.mark.parametrize("ended", [1, 50])
 def test_a_partition_that_is_not_named_stays_outside_of_its_log_too(
-    cluster: ScriptedCluster, tmp_path: Path, ended: int
+    cluster: FakeCluster, tmp_path: Path, ended: int
 ) -> None:
     folder = tmp_path / "checkpoint"
     folder.mkdir()
@@ -183,14 +183,14 @@ def test_a_partition_that_is_not_named_stays_outside_of_its_log_too(
     assert entry(folder, 4)[2] == f'{{"orders":{{"0":3,"1":{ended}}}}}'
 
 
-def test_a_position_ahead_is_to_be_asked_for(cluster: ScriptedCluster, checkpoint: Path) -> None:
+def test_a_position_ahead_is_to_be_asked_for(cluster: FakeCluster, checkpoint: Path) -> None:
     found = planned(cluster, checkpoint, "latest")
     with pytest.raises(CheckpointError, match="that far in orders-0: 2 offsets would"):
         check_skips_nothing(found)
     check_skips_nothing(planned(cluster, checkpoint, "latest-2"))
 
 
-def test_what_the_log_does_not_have(cluster: ScriptedCluster, checkpoint: Path) -> None:
+def test_what_the_log_does_not_have(cluster: FakeCluster, checkpoint: Path) -> None:
     with pytest.raises(PositionError, match="there is no such record yet"):
         planned(cluster, checkpoint, '{"orders":{"0":11}}')
     cluster.log(FIRST).delete_before(4)
@@ -202,7 +202,7 @@ def test_what_the_log_does_not_have(cluster: ScriptedCluster, checkpoint: Path) 
     ]
 
 
-def test_named_sources(cluster: ScriptedCluster, tmp_path: Path) -> None:
+def test_named_sources(cluster: FakeCluster, tmp_path: Path) -> None:
     for number, offset in ((0, 5), (1, 8)):
         line = f'{{"orders":{{"0":{offset}}}}}'
         write_batch(tmp_path, number, f"b:{line}", f"a:{line}", version="v2")
@@ -216,13 +216,13 @@ def test_named_sources(cluster: ScriptedCluster, tmp_path: Path) -> None:
     assert json.loads(entry(copy, 1)[3].removeprefix("a:")) == {"orders": {"0": 8}}
 
 
-def test_partitions_that_are_gone(cluster: ScriptedCluster, tmp_path: Path) -> None:
+def test_partitions_that_are_gone(cluster: FakeCluster, tmp_path: Path) -> None:
     write_batch(tmp_path, 0, '{"orders":{"0":5,"2":1}}')
     with pytest.raises(CheckpointError, match="orders-2 no longer exists"):
         planned(cluster, tmp_path, "earliest")
 
 
-def test_queries_that_cannot_be_moved(cluster: ScriptedCluster, checkpoint: Path) -> None:
+def test_queries_that_cannot_be_moved(cluster: FakeCluster, checkpoint: Path) -> None:
     found = planned(cluster, checkpoint, "earliest")
     with pytest.raises(CheckpointError, match="may be running"):
         rewind(found)

@@ -17,21 +17,21 @@ from kafka_spark_source.tools.positions.positions import partitions_of
 from kafka_spark_source.tools.positions.topic_names import check_known
 from kafka_spark_source.tools.topics.topics import list_topics
 from tests.fakes.broker import Close, Handler
-from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.cluster import FakeCluster
 from tests.times import shorten
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
     shorten(monkeypatch, topic_grace_ms=10)
-    with ScriptedCluster() as cluster:
+    with FakeCluster() as cluster:
         cluster.add_topic("orders")
         cluster.add_topic("customers")
         yield cluster
 
 
 @pytest.fixture
-def client(cluster: ScriptedCluster) -> Iterator[Cluster]:
+def client(cluster: FakeCluster) -> Iterator[Cluster]:
     client = cluster.client()
     yield client
     client.close()
@@ -44,7 +44,7 @@ def refusal(client: Cluster, name: str, code: ErrorCode, ms: int = 30_000) -> st
     return str(error.value)
 
 
-def asked_for_all(cluster: ScriptedCluster) -> int:
+def asked_for_all(cluster: FakeCluster) -> int:
     return sum(request.topics is None for _, request, _ in cluster.asked(MetadataRequest))
 
 
@@ -73,7 +73,7 @@ def test_a_topic_is_not_mistaken_for_itself(client: Cluster) -> None:
 
 
 def test_all_topics_are_requested_after_such_an_error_only(
-    cluster: ScriptedCluster, client: Cluster
+    cluster: FakeCluster, client: Cluster
 ) -> None:
     partitions_of(client, ["orders"], Deadline.after(30_000))
     check_known(client, {"orders": 0}, Deadline.after(30_000))
@@ -84,7 +84,7 @@ def test_all_topics_are_requested_after_such_an_error_only(
 
 
 def test_the_first_error_stays_if_topics_cannot_be_listed(
-    cluster: ScriptedCluster, client: Cluster
+    cluster: FakeCluster, client: Cluster
 ) -> None:
     def without_lists(handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
@@ -116,7 +116,7 @@ def test_both_ways_to_look_at_a_topic_ask(client: Cluster, look: Callable[..., o
     ],
 )
 def test_each_command_with_a_topic_asks(
-    cluster: ScriptedCluster,
+    cluster: FakeCluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

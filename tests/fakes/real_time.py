@@ -1,0 +1,59 @@
+"""The time of the process for simulated brokers: their calls run in the threads that wait."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable
+
+from kafka_protocol.client import clock
+from tests.fakes.skipping_time import SkippingTime
+
+_seeds = itertools.count(1)
+
+
+class RealTime:
+    """A heap of calls. Whoever has changed something, or waits, runs those that are due.
+
+    The client's sleeps may take no time (`skipping_time`): then the waits here take none either.
+
+    Attributes:
+        random: The source of chance of the brokers; topic ids differ from cluster to cluster.
+    """
+
+    def __init__(self) -> None:
+        self.random = random.Random(next(_seeds))
+        self._skipped_ms = 0.0
+        self._calls: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+
+    @property
+    def now_ms(self) -> float:
+        """The wall-clock time with what the client has skipped, which never goes back."""
+        system_ms = time.time() * 1000
+        self._skipped_ms = max(self._skipped_ms, clock.now_ms() - system_ms)
+        return system_ms + self._skipped_ms
+
+    def call_after(self, ms: float, call: Callable[[], None]) -> None:
+        at_ms = self.now_ms + ms if ms > 0 else 0
+        heapq.heappush(self._calls, (at_ms, next(self._numbers), call))
+
+    def run_due(self) -> bool:
+        """Run what is due, and what that makes due; whether there was anything."""
+        has_run = False
+        while self._calls and self._calls[0][0] <= self.now_ms:
+            _, _, call = heapq.heappop(self._calls)
+            call()
+            has_run = True
+        return has_run
+
+    def wait(self, changed: threading.Condition) -> None:
+        """Wait for a change, at most until a call is due."""
+        seconds = (self._calls[0][0] - self.now_ms) / 1000 if self._calls else None
+        if seconds and isinstance(clock._source, SkippingTime):
+            clock._source(seconds)
+        else:
+            changed.wait(seconds)
