@@ -266,7 +266,7 @@ def test_a_query_may_start_before_its_first_topic(cluster: FakeCluster, query: Q
 
 
 def test_available_now_without_partitions_reads_no_topic_that_comes_later(
-    cluster: ScriptedCluster, query: Query
+    cluster: FakeCluster, query: Query
 ) -> None:
     batches = query(subscribePattern="^u")
     batches.stop_at_available_now()
