@@ -134,8 +134,7 @@ test-python:
 
 # "I changed this, what do I run?": the tests of one module, of the formats, or of all that needs
 # neither a broker nor Spark.
-FORMAT_TESTS := tests/formats tests/spark/options tests/integration/test_formats.py \
-	tests/integration/test_formats_json.py tests/integration/test_formats_protobuf.py
+FORMAT_TESTS := tests/formats tests/spark/options tests/integration/test_formats.py
 QUICK := -m "not slow and not no_cover and not many_inputs and not spark and not integration"
 
 test-for: $(VENV)/.installed-dev

@@ -151,7 +151,7 @@ PROMISES: Final = (
     Promise(
         "schema-evolution.md",
         "no row lacks a value of its payload.",
-        ("tests/formats/query/test_evolution.py", "tests/integration/test_examples.py"),
+        ("tests/formats/suite/test_evolution.py", "tests/integration/test_examples.py"),
     ),
     Promise(
         "dead-letters.md",

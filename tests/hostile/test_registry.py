@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import socket
 import subprocess
@@ -15,19 +14,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kafka_formats.options.formats import FormatOptions, PayloadOptions
-from kafka_formats.options.settings import Format, Framing, Mode, SchemaEvolution
-from kafka_formats.query.read import QueryFormats, decoder_of
+from kafka_formats.options.settings import SchemaEvolution
 from kafka_formats.registry.cache import cache_of
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.errors import KafkaError
 from tests.fakes.tls import listening
-from tests.formats.query.test_evolution import framed, records
+from tests.formats.suite.places import id_of
+from tests.formats.suite.reading import Query, Value, records
 from tests.hostile.audit import Deed, watched
 from tests.hostile.registry import responses
 
@@ -126,18 +123,19 @@ def read(
     registry: Registry, format_: str, evolution: SchemaEvolution, payloads: list[bytes]
 ) -> None:
     """A whole read: what the driver plans, and what a task does."""
-    payload = PayloadOptions(
-        *("value", Format(format_), Framing.CONFLUENT, None, None, None), evolution=evolution
-    )
-    url = f"http://{registry.address.host}:{registry.address.port}"
-    given = {"url": url, "max.retries": "0", "request.timeout.ms": TIMEOUT_MS}
-    query = QueryFormats(FormatOptions((payload,), Mode.PERMISSIVE, given), ["orders"])
-    wanted = pa.schema(list(query.columns().items()))
-    decoder = decoder_of(wanted, query, checked_text=[], mode=Mode.PERMISSIVE)
-    decoder = pickle.loads(pickle.dumps(decoder))
+    options = {
+        "value.format": format_,
+        "value.schema.evolution": evolution.value,
+        "mode": "PERMISSIVE",
+        "schema.registry.url": f"http://{registry.address.host}:{registry.address.port}",
+        "schema.registry.max.retries": "0",
+        "schema.registry.request.timeout.ms": TIMEOUT_MS,
+    }
+    decoder = Query(options, ["value"]).decoder
     cache_of.cache_clear()  # an executor has its own
-    for batch in decoder.rows([records(payloads, decoder)]):
-        batch.validate(full=True)
+    batch = records([*map(Value, payloads)]).select([*decoder.source_columns])
+    for found in decoder.rows([batch]):
+        found.validate(full=True)
 
 
 @settings(max_examples=DRAWS, phases=PHASES)
@@ -159,7 +157,7 @@ def run(registry: Registry, data: st.DataObject, format_: str = "", protoc: Any 
     evolution = data.draw(st.sampled_from(SchemaEvolution))
     ids = data.draw(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 4), max_size=4))
     rests = data.draw(st.lists(st.binary(max_size=20), min_size=len(ids), max_size=len(ids)))
-    payloads = [framed(each, rest) for each, rest in zip(ids, rests, strict=True)]
+    payloads = [id_of(each) + rest for each, rest in zip(ids, rests, strict=True)]
     cache_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch, watched() as deeds:
         patch.setattr("subprocess.run", protoc)

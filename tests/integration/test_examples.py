@@ -32,7 +32,7 @@ from tests.integration.clients import connect, soon
 from tests.integration.command_line import Command, pykafka
 from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
 from tests.integration.example_processes import EXAMPLES, ROOT, run_example
-from tests.integration.test_formats import framed
+from tests.integration.witnesses import framed
 from tests.pages.tour import Tour
 from tests.witness import IN_ORDER, messages_of, produce, values_of
 

@@ -1,18 +1,14 @@
-"""Rows of Avro through Spark, a real registry, and Confluent's serializers as a witness."""
+"""Rows of each format through Spark, a real registry, and Confluent's serializers as witnesses."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from datetime import date, datetime, timezone
-from decimal import Decimal
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
-from confluent_kafka.serialization import MessageField, SerializationContext
+from confluent_kafka.schema_registry import SchemaRegistryClient
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
@@ -21,182 +17,176 @@ from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import registry
 from tests.formats.schema_ids.test_glue import framed as framed_as_by_glue
 from tests.integration.conftest import Consume, MakeTopic, Read
+from tests.integration.witnesses import AVRO, JSON, PROTOBUF, WITNESSES, Witness, newer_orders
 from tests.own_process import run_module
 from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-LINE = {
-    "type": "record",
-    "name": "Line",
-    "fields": [{"name": "sku", "type": "string"}, {"name": "count", "type": "int"}],
-}
-MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
-STATE = {"type": "enum", "name": "State", "symbols": ["NEW", "PAID"]}
-FIELDS: list[dict[str, Any]] = [
-    {"name": "id", "type": "long"},
-    {"name": "customer", "type": ["null", "string"], "default": None},
-    {"name": "amount", "type": MONEY},
-    {"name": "state", "type": STATE},
-    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
-    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-    {"name": "lines", "type": {"type": "array", "items": LINE}},
-    {"name": "tags", "type": {"type": "map", "values": "double"}},
-    {"name": "hash", "type": {"type": "fixed", "name": "Hash", "size": 4}},
-    {"name": "either", "type": ["int", "string"]},
-]
-ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": FIELDS}
-NEWER = ORDER | {"fields": [*FIELDS, {"name": "note", "type": "string", "default": "none"}]}
-DDL = (
-    "struct<id:bigint,customer:string,amount:decimal(9,2),state:string,day:date,at:timestamp,"
-    "lines:array<struct<sku:string,count:int>>,tags:map<string,double>,hash:binary,"
-    "either:struct<member0:int,member1:string>>"
-)
-AT = datetime(2026, 11, 23, 12, 30, 0, 123_000, tzinfo=timezone.utc)
-
-
-def order(number: int) -> dict[str, Any]:
-    return {
-        "id": number,
-        "customer": None if number % 3 == 0 else f"customer {number}",
-        "amount": Decimal(number) / 100,
-        "state": "PAID" if number % 2 else "NEW",
-        "day": date(2026, 11, 23),
-        "at": AT,
-        "lines": [{"sku": f"sku {i}", "count": i} for i in range(number % 4)],
-        "tags": {"a": 0.5, "b": float(number)},
-        "hash": number.to_bytes(4, "big"),
-        "either": number if number % 2 else f"number {number}",
-    }
+LINES = "value struct<lines: array<struct<sku: string>>>, offset long"
 
 
 def shown(row: Row) -> dict[str, Any]:
     """A row of Spark's as the witness gives it."""
     found = row.asDict(recursive=True)
-    # PySpark shows timestamps without their time zone, in that of the machine.
-    found["at"] = found["at"].astimezone(timezone.utc)
-    found["hash"] = bytes(found["hash"])
-    either = found["either"]
-    found["either"] = either["member1"] if either["member0"] is None else either["member0"]
+    for name, value in found.items():
+        if isinstance(value, datetime):
+            # PySpark shows timestamps without their time zone, in that of the machine.
+            found[name] = value.astimezone(timezone.utc)
+        elif isinstance(value, bytearray):
+            found[name] = bytes(value)
     return found
 
 
 @pytest.fixture
-def avro(schema_registry: SchemaRegistry) -> dict[str, str]:
-    return {"value.format": "avro", "schema.registry.url": schema_registry.url}
+def url(schema_registry: SchemaRegistry) -> dict[str, str]:
+    return {"schema.registry.url": schema_registry.url}
 
 
-def framed(
-    client: SchemaRegistryClient, topic: str, schema: dict[str, Any], values: Iterable[Any]
-) -> list[bytes]:
-    """Values as Confluent's serializer writes them; it registers the schema."""
-    serialize = AvroSerializer(client, json.dumps(schema))
-    context = SerializationContext(topic, MessageField.VALUE)
-    return [serialize(value, context) for value in values]
-
-
+@pytest.mark.parametrize("witness", WITNESSES, ids=str)
 def test_reads_what_confluents_serializer_wrote(
+    witness: Witness,
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
-    avro: dict[str, str],
+    url: dict[str, str],
     read: Read,
     make_topic: MakeTopic,
 ) -> None:
     topic = make_topic()
-    orders = [order(number) for number in range(50)]
-    newer = [order(number) | {"note": f"note {number}"} for number in range(50, 60)]
-    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, ORDER, orders))
-    before = read(subscribe=topic, **avro)
-    assert before.schema["value"].dataType.simpleString() == DDL
-    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, NEWER, newer))
-    produce(kafka_cluster.bootstrap_servers, topic, [None])
-    # The columns of a DataFrame stay: a version that came later is resolved to its own.
-    rows = before.orderBy("offset").collect()
-    assert [shown(row["value"]) for row in rows[:-1]] == [order(number) for number in range(60)]
+    payloads = witness.serialize(registered, topic, range(50))
+    produce(kafka_cluster.bootstrap_servers, topic, [*payloads, None])
+    options = {"value.format": witness.format, **url}
+    found = read(subscribe=topic, **options)
+    assert found.schema["value"].dataType.simpleString() == witness.ddl
+    rows = found.orderBy("offset").collect()
+    assert [shown(row["value"]) for row in rows[:-1]] == [*map(witness.order, range(50))]
     assert rows[-1]["value"] is None
-    after = read(subscribe=topic, **avro).where("value is not null").orderBy("offset")
-    notes = [row["note"] for row in after.select("value.note").collect()]
-    assert notes == ["none"] * 50 + [f"note {number}" for number in range(50, 60)]
-    part = read(
-        "value struct<lines: array<struct<sku: string>>>, offset long", subscribe=topic, **avro
-    )
-    assert part.where("offset = 3").collect()[0]["value"].asDict(recursive=True) == {
+    part = read(LINES, subscribe=topic, **options).where("offset = 3").collect()
+    assert part[0]["value"].asDict(recursive=True) == {
         "lines": [{"sku": "sku 0"}, {"sku": "sku 1"}, {"sku": "sku 2"}]
     }
 
 
-@pytest.mark.parametrize(
-    "guarantee", [pytest.param("at_least_once", marks=pytest.mark.slow), "exactly_once"]
-)
-def test_confluents_deserializer_reads_what_is_written(
-    spark: SparkSession,
+def test_the_columns_of_a_dataframe_stay(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
-    avro: dict[str, str],
+    url: dict[str, str],
+    read: Read,
+    make_topic: MakeTopic,
+) -> None:
+    """A version that came later is resolved to its own."""
+    topic = make_topic()
+    options = {"value.format": "avro", **url}
+    servers = kafka_cluster.bootstrap_servers
+    produce(servers, topic, AVRO.serialize(registered, topic, range(5)))
+    before = read(subscribe=topic, **options)
+    produce(servers, topic, newer_orders(registered, topic, range(5, 8)))
+    rows = before.orderBy("offset").collect()
+    assert [shown(row["value"]) for row in rows] == [*map(AVRO.order, range(8))]
+    after = read(subscribe=topic, **options).orderBy("offset").select("value.note").collect()
+    assert [row["note"] for row in after] == ["none"] * 5 + [f"note {at}" for at in range(5, 8)]
+
+
+@pytest.mark.parametrize(
+    ("witness", "guarantee"),
+    [
+        pytest.param(AVRO, "at_least_once", marks=pytest.mark.slow),
+        (AVRO, "exactly_once"),
+        (JSON, "at_least_once"),
+        pytest.param(PROTOBUF, "at_least_once", marks=pytest.mark.slow),
+        pytest.param(PROTOBUF, "exactly_once", marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_confluents_deserializer_reads_what_is_written(
+    witness: Witness,
+    guarantee: str,
+    spark: SparkSession,
+    servers: dict[str, str],
+    registered: SchemaRegistryClient,
+    url: dict[str, str],
     consume: Consume,
     read: Read,
     make_topic: MakeTopic,
-    guarantee: str,
 ) -> None:
     topic = make_topic()
-    registered.register_schema(f"{topic}-value", Schema(json.dumps(ORDER), "AVRO"))
-    rows = [
-        order(number)
-        | {"either": {"member0": None, "member1": "x"}, "hash": bytearray(b"abcd"), "at": AT}
-        for number in range(20)
-    ]
-    frame = spark.createDataFrame([(row,) for row in rows], f"value {DDL}").coalesce(1)
-    options = {**avro, "topic": topic, "deliveryGuarantee": guarantee}
+    schema_id = witness.register(registered, topic)
+    rows = [*map(witness.order, range(20))]
+    frame = spark.createDataFrame([(row,) for row in rows], f"value {witness.ddl}").coalesce(1)
+    options = {"value.format": witness.format, **url, "deliveryGuarantee": guarantee}
     if guarantee == "exactly_once":
         options["transactionalIdPrefix"] = topic
-    servers = {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
-    frame.write.format("pykafka").options(**servers, **options).mode("append").save()
-    deserialize = AvroDeserializer(registered)
-    context = SerializationContext(topic, MessageField.VALUE)
-    found = [deserialize(each.value(), context) for each in consume(topic, 0, 20)]
-    assert found == [row | {"either": "x", "hash": b"abcd"} for row in rows]
-    assert read(subscribe=topic, **avro).count() == 20
+    frame.write.format("pykafka").options(**servers, **options, topic=topic).mode("append").save()
+    written = [each.value() for each in consume(topic, 0, 20)]
+    assert {each[:5] for each in written} == {b"\x00" + schema_id.to_bytes(4, "big")}
+    found = witness.deserialize(registered, topic, written)
+    assert found == [*map(witness.deserialized, range(20))]
+    back = read(subscribe=topic, **url, **{"value.format": witness.format}).orderBy("offset")
+    assert [shown(row["value"]) for row in back.collect()] == rows
 
 
+@pytest.mark.parametrize(("format_", "of_key"), [("avro", '"string"'), ("json", None)])
 def test_a_schema_is_made_from_the_column_and_registered(
+    format_: str,
+    of_key: str | None,
     spark: SparkSession,
-    kafka_cluster: KafkaCluster,
+    servers: dict[str, str],
     registered: SchemaRegistryClient,
-    avro: dict[str, str],
+    url: dict[str, str],
     read: Read,
     make_topic: MakeTopic,
 ) -> None:
     topic = make_topic()
     frame = spark.range(10).selectExpr(
-        "struct(id, array(struct(id AS part)) AS parts, current_date() AS day) AS value",
+        "struct(id, array(struct(id AS part)) AS parts, double(id) AS half) AS value",
         "concat('key ', id) AS key",
     )
-    writer = frame.write.format("pykafka").options(**avro).option("key.format", "avro")
-    writer = writer.option("kafka.bootstrap.servers", kafka_cluster.bootstrap_servers)
-    writer = writer.option("topic", topic).mode("append")
+    options = {"value.format": format_, "key.format": format_, **url}
+    writer = frame.write.format("pykafka").options(**servers, **options, topic=topic)
+    writer = writer.mode("append")
     with pytest.raises(PySparkException, match=r"version latest: .* responded with 404"):
         writer.save()
     writer.option("auto.register.schemas", "true").save()
-    assert registered.get_latest_version(f"{topic}-key").schema.schema_str == '"string"'
-    found = read(subscribe=topic, **avro, **{"key.format": "avro"})
+    key = registered.get_latest_version(f"{topic}-key").schema
+    assert key.schema_type == format_.upper()
+    assert of_key in {None, key.schema_str}
+    found = read(subscribe=topic, **options)
     assert found.select("value", "key").exceptAll(frame.select("value", "key")).count() == 0
     assert found.count() == 10
     other = frame.selectExpr("struct('text' AS id) AS value").write.format("pykafka")
-    other = other.options(**avro, topic=topic).mode("append")
-    other = other.option("kafka.bootstrap.servers", kafka_cluster.bootstrap_servers)
+    other = other.options(**servers, **url, **{"value.format": format_}, topic=topic)
     with pytest.raises(PySparkException, match="Column 'value' cannot be written with version 1"):
-        other.save()
+        other.mode("append").save()
+
+
+def test_without_any_schema(
+    spark: SparkSession, servers: dict[str, str], read: Read, make_topic: MakeTopic
+) -> None:
+    """The type of the column says how to write, and that of the read how to read."""
+    topic = make_topic()
+    rows = spark.range(0, 3, 1, 1).selectExpr("struct(id, array(id) AS ids, 'x' AS `a b`) AS value")
+    given = {**servers, "value.format": "json"}
+    rows.write.format("pykafka").options(**given, topic=topic).mode("append").save()
+    assert [json.loads(row["value"]) for row in read(subscribe=topic).collect()] == [
+        {"id": number, "ids": [number], "a b": "x"} for number in range(3)
+    ]
+    reader = spark.read.format("pykafka").options(**given, subscribe=topic)
+    with pytest.raises(PySparkException, match=r"set value.schema, or give .schema\('value struct"):
+        reader.load()
+    back = reader.schema("value struct<ids: array<bigint>, `a b`: string>").load()
+    assert [row["value"]["ids"] for row in back.collect()] == [[0], [1], [2]]
 
 
 def test_fault_61_broken_payloads_by_mode(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
-    avro: dict[str, str],
+    url: dict[str, str],
     read: Read,
     make_topic: MakeTopic,
 ) -> None:
     topic = make_topic()
-    good = framed(registered, topic, ORDER, [order(1), order(2)])
+    avro = {"value.format": "avro", **url}
+    good = AVRO.serialize(registered, topic, [1, 2])
     cut, unknown = good[0][:-1], b"\x00\x00\x0f\xff\xff" + good[0][5:]
     produce(kafka_cluster.bootstrap_servers, topic, [good[0], cut, unknown, b"text", good[1]])
     with pytest.raises(PySparkException) as caught:

@@ -123,12 +123,6 @@ def test_a_slice_of_an_array() -> None:
     assert decode(rows.slice(1), plan_of("long")).values.to_pylist() == [2, 3]
 
 
-def test_no_payloads() -> None:
-    for rows in ([], [None, None]):
-        found = decode(pa.array(rows, pa.binary()), plan_of(["null", "string"]))
-        assert found.values.to_pylist() == rows
-
-
 @pytest.mark.parametrize("item", ["null", {"type": "fixed", "name": "F", "size": 0}])
 def test_fault_61_items_without_bytes_are_limited(item: Json) -> None:
     rows: list[bytes | None] = [varint(count) + b"\x00" for count in (1_000, 1_001, 2**40)]

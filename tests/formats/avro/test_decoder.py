@@ -47,16 +47,6 @@ def test_readers_are_made_once() -> None:
     assert again.for_schema(None) is decoder_for(ORDER, ORDER, WHOLE)
 
 
-def test_the_writer_follows_from_the_id() -> None:
-    old = SchemaText(
-        '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
-    )
-    readers = AvroDecoderFactory(ORDER, ID, {1: ORDER, 2: old}.__getitem__)  # type: ignore[arg-type]
-    assert readers.for_schema(1) is decoder_for(ORDER, ORDER, ID)
-    found = readers.for_schema(2).decode(pa.array([varint(7)], pa.binary()), 0)
-    assert found.values.to_pylist() == [{"id": 7}]
-
-
 def test_nothing_is_read_after_the_last_wanted_field() -> None:
     rows = pa.array([PAYLOAD, varint(5), varint(5) + b"\xff", b""], pa.binary())
     found = decoder_for(ORDER, ORDER, ID).decode(rows, 0)
@@ -66,8 +56,3 @@ def test_nothing_is_read_after_the_last_wanted_field() -> None:
     assert decoder_for(ORDER, ORDER, note).decode(rows, 0).is_broken.tolist()[1:] == [True] * 3
     none = decoder_for(ORDER, ORDER, pa.struct([])).decode(rows, 0)
     assert none.values.to_pylist() == [{}] * 4
-
-
-def test_a_broken_payload_is_explained() -> None:
-    error = decoder_for(ORDER, ORDER, WHOLE).explain(PAYLOAD[:-1])
-    assert error.field == "note"

@@ -120,22 +120,11 @@ def test_a_record_within_itself_is_written_as_deep_as_the_column() -> None:
         encode(schema, pa.array([{"id": 1, "children": []}], one))
 
 
-def test_a_slice_of_a_column() -> None:
-    values = pa.array([[1], [2, 3], []], pa.list_(pa.int64())).slice(1)
-    written = encode(schema_of({"type": "array", "items": "long"}), values)
-    assert written.to_pylist() == [varint(2) + varint(2) + varint(3) + b"\x00", b"\x00"]
-
-
 def test_items_outside_of_a_slice_do_not_matter() -> None:
     values = pa.array([[("k", None)], [("k", 1)]], pa.map_(pa.string(), pa.int64())).slice(1)
     schema = schema_of({"type": "map", "values": "long"})
     (row,) = encode(schema, values).to_pylist()
     assert row == varint(1) + with_length(b"k") + varint(1) + b"\x00"
-
-
-def test_no_rows() -> None:
-    schema = schema_of({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]})
-    assert len(encode(schema, pa.array([], pa.struct({"a": pa.int32()})))) == 0
 
 
 RECORD = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}

@@ -132,3 +132,27 @@ def read(
 ) -> list[dict[str, Any]]:
     """The rows that options make of records."""
     return rows_of(stages_with(options, types, columns), given)
+
+
+JSON = {"value.format": "json"}
+DDL = {**JSON, "value.schema": "id bigint, name string"}
+KEY_1, KEY_2 = dumped({"id": 1}), dumped({"id": 2})
+ANN = {"id": 1, "name": "ann"}
+INSERT: Record = (KEY_1, dumped(event("c", after=ANN)))
+UPDATE: Record = (KEY_1, dumped(event("u", ANN, {"id": 1, "name": "bob"})))
+DELETE: Record = (KEY_1, dumped(event("d", {"id": 1, "name": "bob"})))
+TOMBSTONE: Record = (KEY_1, None)
+TRUNCATE: Record = (None, dumped(event("t")))
+MESSAGE: Record = (None, dumped({"op": "m", "ts_ms": 1, "message": {"prefix": "p"}}))
+
+
+def short(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+TIME, DATA = "io.debezium.time.", "io.debezium.data."
+CONNECT = "org.apache.kafka.connect.data."
+
+
+def named(kind: str, name: str, **parameters: str) -> dict[str, Any]:
+    return {"type": kind, "name": name, **({"parameters": parameters} if parameters else {})}

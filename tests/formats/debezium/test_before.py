@@ -1,4 +1,4 @@
-"""The column `before` of events: the row before the change. Other columns: `test_debezium`."""
+"""The column `before` of events: the row before the change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,33 @@ import pytest
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.payload.schema_text import SchemaText
 from tests.config_error import config_error
+from tests.formats.debezium.converters import (
+    AT,
+    AVRO_ROW,
+    CONVERTED,
+    CONVERTED_KEY,
+    ENVELOPE,
+    EXPECTED,
+    FULL,
+    JSON_ROW,
+    KEY_AVRO,
+    MARK,
+    ROW,
+    TOLD,
+    ZEROS,
+    avro,
+    avro_options,
+    avro_registry,
+    avro_schema,
+    told_records,
+)
 from tests.formats.debezium.events import (
+    DDL,
+    DELETE,
+    INSERT,
+    JSON,
+    TOMBSTONE,
+    TRUNCATE,
     Record,
     connect_envelope,
     connect_struct,
@@ -22,35 +48,9 @@ from tests.formats.debezium.events import (
     query_with,
     read,
     rows_of,
+    short,
     stages_with,
     wrapped,
-)
-from tests.formats.debezium.test_query import (
-    AT,
-    AVRO_ROW,
-    CONVERTED,
-    CONVERTED_KEY,
-    DDL,
-    DELETE,
-    ENVELOPE,
-    EXPECTED,
-    FULL,
-    INSERT,
-    JSON,
-    JSON_ROW,
-    KEY_AVRO,
-    MARK,
-    ROW,
-    TOLD,
-    TOMBSTONE,
-    TRUNCATE,
-    ZEROS,
-    avro,
-    avro_options,
-    avro_registry,
-    avro_schema,
-    short,
-    told_records,
 )
 from tests.formats.protobuf.messages import message_class
 

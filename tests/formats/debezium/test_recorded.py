@@ -26,7 +26,7 @@ from kafka_formats.debezium.query import DebeziumQuery
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.alone import parse_alone
 from tests.fakes.registry import registry, subjects
-from tests.formats.debezium.events import Record, rows_of
+from tests.formats.debezium.events import Record, read, rows_of
 
 FILE = Path(__file__).with_name("recorded_events.json.gz")
 RECORDED = json.loads(gzip.decompress(FILE.read_bytes()))
@@ -261,3 +261,11 @@ def test_topics_beside_those_of_tables() -> None:
             MalformedRecordError, match=r"transactions(?: and messages)? have topics"
         ):
             rows_of(decoder, recorded(topic))
+
+
+def test_the_recorded_events_are_read_with_a_ddl() -> None:
+    given: list[Record] = [(None, value) for _, value in recorded("told.public.items") if value]
+    options = {"value.format": "json", "value.schema": "id int", "key.format": "raw"}
+    found = read({**options, "mode": "PERMISSIVE"}, given, None, ["id", "op", "source", "_error"])
+    assert {row["_error"] for row in found} == {None}
+    assert all(int(row["source"]["txId"]) > 0 for row in found)

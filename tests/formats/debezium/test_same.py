@@ -19,7 +19,19 @@ from hypothesis import strategies as st
 from kafka_formats.stage import Stage
 from tests.fakes.registry import registry, subjects
 from tests.formats.connect.test_decimals import unscaled
+from tests.formats.debezium.converters import (
+    AT,
+    KEY_AVRO,
+    MARK,
+    PRICE,
+    TOLD,
+    avro,
+    avro_options,
+    avro_schema,
+    semantic,
+)
 from tests.formats.debezium.events import (
+    TIME,
     Record,
     connect_envelope,
     connect_struct,
@@ -28,18 +40,6 @@ from tests.formats.debezium.events import (
     rows_of,
     stages_with,
     wrapped,
-)
-from tests.formats.debezium.test_query import (
-    AT,
-    KEY_AVRO,
-    MARK,
-    PRICE,
-    TIME,
-    TOLD,
-    avro,
-    avro_options,
-    avro_schema,
-    semantic,
 )
 
 EPOCH = datetime(1970, 1, 1)

@@ -111,13 +111,6 @@ def test_fault_61_one_broken_payload_spoils_no_other() -> None:
     assert found.values.field("id").to_pylist()[4_999] == 4_999
 
 
-def test_nulls_stay_and_are_not_broken() -> None:
-    found = READER.decode(pa.array([None, b"{", b'{"id":1}', None]), 0)
-    assert found.is_broken.tolist() == [False, True, False, False]
-    assert found.values[0].as_py() is None
-    assert found.values[2].as_py()["id"] == 1
-
-
 @pytest.mark.parametrize(
     ("payload", "field", "reason"),
     [

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import parse_ddl
-from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
 
 TYPE = parse_ddl("a int, s string, m map<string,double>, t timestamp, l array<struct<x int>>")
@@ -80,12 +79,6 @@ def test_a_text_has_its_moment(micros: int) -> None:
     passed = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)
     assert passed + (cycles - 5) * cycle == micros
     assert bool(sign == "+") == (int(year) > 9999 and sign != "-")
-
-
-def test_what_was_written_is_read_also_from_a_slice() -> None:
-    rows = [{"a": i, "s": "x" * (i % 3), "l": [{"x": i}] * (i % 4)} for i in range(50)]
-    values = pa.array(rows, TYPE).slice(7, 30)
-    assert decoder_for(TYPE).decode(encode(values), 0).values.equals(values)
 
 
 def test_keys_of_maps_must_be_strings() -> None:

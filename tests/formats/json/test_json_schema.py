@@ -210,6 +210,16 @@ def test_a_read_need_not_have_the_part_that_is_not_supported() -> None:
         check_part(schema, parse_ddl("next struct<other bigint>"))
 
 
+def test_the_part_that_contains_itself_is_read_as_its_text() -> None:
+    tree = {"properties": {"id": WHOLE, "next": {"anyOf": [{"$ref": "#"}]}}}
+    part = parse_ddl("id bigint, next string")
+    check_part(text_of(tree), part)
+    payload = b'{"id":1,"next":{"id":2,"next":{"id":3}}}'
+    values, is_broken = decoder_for(part).decode(pa.array([payload]), 0)
+    assert not is_broken[0]
+    assert values[0].as_py() == {"id": 1, "next": '{"id":2,"next":{"id":3}}'}
+
+
 def test_what_the_schema_leaves_open_is_read_as_any_type_that_fits() -> None:
     fields = {"any": {}, "some": {"type": "object"}, "list": {"type": "array"}}
     schema = text_of({"properties": fields})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import is_ddl, parse_ddl, to_ddl
 from kafka_formats.json.derive import derive_schema
-from kafka_formats.json.schema import check_part, check_written, type_of
+from kafka_formats.json.schema import check_written, type_of
 from kafka_formats.payload.schema_text import SchemaText
 
 STRING = {"type": "string"}
@@ -135,13 +135,8 @@ def test_a_type_that_json_has_not(data_type: pa.DataType, message: str) -> None:
         to_ddl(data_type)
 
 
-def test_a_part_and_a_written_type_are_checked() -> None:
+def test_a_written_type_is_checked() -> None:
     schema = SchemaText("a bigint, b struct<c string, d double>")
-    check_part(schema, parse_ddl("b struct<d double>"))
-    with pytest.raises(SchemaError, match=r"there is no field 'b.x'"):
-        check_part(schema, parse_ddl("b struct<x double>"))
-    with pytest.raises(SchemaError, match="the field 'a' has the type int64, not int32"):
-        check_part(schema, parse_ddl("a int"))
     check_written(schema, parse_ddl("a int, b struct<c date, d decimal(5,2)>"))
     with pytest.raises(SchemaError, match="the field 'a' has the type int64 in the schema"):
         check_written(schema, parse_ddl("a string"))

@@ -188,7 +188,7 @@ WINGS: Final = (
         f"{_FORMATS}/query/evolution.py",
         "for version in sorted(newer, reverse=True):",
         "for version in sorted(newer, reverse=True)[:100]:",
-        judges=("tests/formats/query/test_evolution.py",),
+        judges=("tests/formats/suite/test_evolution.py",),
     ),
     # --- Debezium's events
     Planted(

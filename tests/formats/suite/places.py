@@ -1,0 +1,132 @@
+"""Where a payload has the id of its schema, and which registry knows the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tests.fakes.glue import glue, version_id
+from tests.fakes.registry import Received, Reply, subjects
+from tests.formats.schema_ids.test_glue import framed
+from tests.formats.suite.form import Form
+from tests.formats.suite.reading import TOPIC, Value
+
+Texts: TypeAlias = Sequence[str]
+"""The texts of the versions of a schema, which have the numbers and ids from 1 on."""
+_REGISTRY: Final = {"schema.registry.url": "URL", "schema.registry.max.retries": "0"}
+_GLUE: Final = {
+    "value.framing": "glue",
+    "schema.registry.glue.region": "eu-west-1",
+    "schema.registry.glue.endpoint": "URL",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of ids.
+
+    Attributes:
+        name: For the ids of tests.
+        options: Of a read; `URL` stands for the address of the registry.
+        frame: A record's value, of the format, the number of the version and the payload.
+        respond: The responses of the registry.
+        id: The id of a version, as a user and reasons name it; None if payloads have none.
+        unknown: What is said of an id that the registry does not have; empty without ids.
+        without: What is said of the payload `x`, which has no id.
+    """
+
+    name: str
+    options: Callable[[Form, Texts], Mapping[str, str]]
+    frame: Callable[[Form, int, bytes], Value]
+    respond: Callable[[Form, Texts], Callable[[Received], Reply]]
+    id: Callable[[int], object] | None = None
+    unknown: str = ""
+    without: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def about(self, number: int) -> str:
+        """How reasons name the schema of a payload."""
+        return "" if self.id is None else f" (schema id {self.id(number)})"
+
+
+def id_of(number: int) -> bytes:
+    """The magic byte and an id."""
+    return b"\0" + number.to_bytes(4, "big")
+
+
+def _subjects(form: Form, texts: Texts) -> Callable[[Received], Reply]:
+    versions = [
+        {"id": number, "schema": text, "schemaType": form.kind}
+        for number, text in enumerate(texts, 1)
+    ]
+    return subjects(**{f"{TOPIC}-value": versions})
+
+
+def _in_header(form: Form, number: int, payload: bytes) -> Value:
+    return Value(payload, [{"key": "__value_schema_id", "value": id_of(number) + form.suffix}])
+
+
+_OF_REGISTRY: Final = {
+    "unknown": "responded with 404",
+    "without": "it has no schema id: it begins with the bytes 78, and has 1 in all",
+}
+
+
+def _of_glue(name: str, *, packed: bool) -> Place:
+    def frame(form: Form, number: int, payload: bytes) -> Value:
+        return Value(framed(form.suffix + payload, version_id(TOPIC, number), packed=packed))
+
+    return Place(
+        name,
+        lambda _form, _texts: _GLUE,
+        frame,
+        lambda form, texts: glue({TOPIC: [*texts]}, kind=str(form.kind)),
+        lambda number: version_id(TOPIC, number),
+        unknown="AWS Glue does not have it",
+        without="it has 1 bytes, and the header of AWS Glue alone has 18",
+    )
+
+
+GIVEN: Final = Place(
+    "a given schema",
+    lambda _form, texts: {"value.schema": texts[-1]},
+    lambda _form, _number, payload: Value(payload),
+    lambda _form, _texts: subjects(),
+)
+PREFIX: Final = Place(
+    "before the payload",
+    lambda _form, _texts: _REGISTRY,
+    lambda form, number, payload: Value(id_of(number) + form.suffix + payload),
+    _subjects,
+    lambda number: number,
+    **_OF_REGISTRY,
+)
+HEADER: Final = Place(
+    "in a header",
+    lambda _form, _texts: _REGISTRY,
+    _in_header,
+    _subjects,
+    lambda number: number,
+    **_OF_REGISTRY,
+)
+IN_GLUE: Final = _of_glue("of Glue", packed=False)
+PACKED: Final = _of_glue("of Glue, packed", packed=True)
+CONNECT: Final = Place(
+    "of Connect",
+    lambda _form, texts: {"value.framing": "connect", "value.schema": texts[-1]},
+    lambda _form, _number, payload: Value(b'{"schema":{"type":"struct"},"payload":%s}' % payload),
+    lambda _form, _texts: subjects(),
+    lambda _number: "in the payload",
+)
+WITH_IDS: Final = (PREFIX, HEADER, PACKED)
+PLACES: Final = (GIVEN, *WITH_IDS, CONNECT)
+
+
+def can_have(form: Form, place: Place) -> bool:
+    """Whether payloads of a format can have a place of ids."""
+    if place is CONNECT:
+        return form.kind is None
+    return place is GIVEN or form.kind is not None
