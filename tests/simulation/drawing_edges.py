@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_protocol.versions.releases import parse_release
+from tests.simulation.drawing_jobs import options_without_spark
 from tests.simulation.producers import SLOW
 from tests.simulation.scenario import (
     INPUT,
@@ -126,18 +127,11 @@ def _with_exact_times(rng: random.Random, scenario: Scenario) -> Scenario:
     return replace(scenario, jobs=(*scenario.jobs, Job(at_ms, "read", options, filters)))
 
 
-def _options_without_spark(rng: random.Random) -> dict[str, str]:
-    options = {"isolation.level": "read_committed"} if rng.random() < 0.5 else {}
-    if rng.random() < 0.5:
-        options["max.partition.fetch.bytes"] = "2000"
-    return options
-
-
 def _with_follow(rng: random.Random, scenario: Scenario) -> Scenario:
     """A read without an end, while partitions are added."""
     if scenario.loses_records:
         return scenario
-    at_ms, options = round(rng.uniform(500, 4_000), 1), _options_without_spark(rng)
+    at_ms, options = round(rng.uniform(500, 4_000), 1), options_without_spark(rng)
     job = Job(at_ms, "follow", options, lasts_ms=8_000.0)
     scenario = replace(scenario, jobs=(*scenario.jobs, job))
     has_map = any(scenario.source.get(name, "").startswith("{") for name in _MAPS)
@@ -154,7 +148,7 @@ def _with_readers(rng: random.Random, scenario: Scenario) -> Scenario:
     """Reads of a group by two readers at the same time, some of which die."""
     if scenario.loses_records or any(each.kind == "group" for each in scenario.jobs):
         return scenario
-    options = _options_without_spark(rng)
+    options = options_without_spark(rng)
     moments = sorted(round(rng.uniform(300, 14_000), 1) for _ in range(3))
     jobs = tuple(
         Job(at_ms, "group", options, dies_at_call=dies_at, readers=2)

@@ -118,6 +118,14 @@ def _with_replaced_leader(rng: random.Random, scenario: Scenario) -> Scenario:
     return replace(scenario, faults=tuple(faults), jobs=(*scenario.jobs, read))
 
 
+def options_without_spark(rng: random.Random) -> dict[str, str]:
+    """Of a read without Spark."""
+    options = {"isolation.level": "read_committed"} if rng.random() < 0.5 else {}
+    if rng.random() < 0.5:
+        options["max.partition.fetch.bytes"] = "2000"
+    return options
+
+
 def _read(rng: random.Random) -> tuple[dict[str, str], tuple[Filter, ...]]:
     options = draw_options(rng, _READ_OPTIONS)
     for choices in (_STRATEGIES, _STARTS, _ENDS):

@@ -13,6 +13,7 @@ from typing import Final
 
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.contents import EVENT_OPTIONS, GROWING_OPTIONS, Kind
+from tests.simulation.drawing_jobs import options_without_spark
 from tests.simulation.scenario import LETTERS, Job, Scenario
 
 # Brokers below have no headers, which tell why a record is a dead letter.
@@ -93,9 +94,7 @@ def _table_of(rng: random.Random, job: Job) -> Job:
 
 def _group_reads(rng: random.Random) -> Iterator[Job]:
     """Reads of a group, one after the other; the last one ends by itself."""
-    options = {"isolation.level": "read_committed"} if rng.random() < 0.5 else {}
-    if rng.random() < 0.5:
-        options["max.partition.fetch.bytes"] = "2000"
+    options = options_without_spark(rng)
     moments = sorted(round(rng.uniform(300, _LASTS_MS), 1) for _ in range(rng.randint(2, 5)))
     for at_ms in moments[:-1]:
         dies_at = rng.choice((None, rng.randint(1, 120)))

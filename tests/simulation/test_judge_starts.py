@@ -31,12 +31,8 @@ def everywhere(value: object) -> str:
     ("source", "right", "wrong"),
     [
         ({"startingOffsets": "latest"}, (3, 4, 5), (2, 6)),
-        ({"startingOffsets": everywhere(-1)}, (3, 5), (2, 6)),
-        ({"startingOffsets": "latest-2"}, (1, 3), (0, 4)),
         ({"startingOffsets": everywhere(2)}, (2,), (1, 3)),
         ({"startingTimestamp": "1004"}, (3, 4), (0, 5)),
-        ({"startingOffsetsByTimestamp": everywhere(1_001)}, (1,), (0, 2)),
-        ({"startingOffsets": "-0s"}, (3, 4, 5), (2, 6)),
     ],
 )
 def test_starts(source: dict[str, str], right: tuple[int, ...], wrong: tuple[int, ...]) -> None:
