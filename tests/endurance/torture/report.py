@@ -39,7 +39,8 @@ def _sentence(result: RunResult) -> str:
         f"{result.queries_per_minute:.1f} a minute; {result.rounds} rounds, {result.topics} topics "
         f"with {result.records:,} records; {len(result.faults)} faults, "
         f"{result.restarts} restarts of streams after one; "
-        f"{len(result.copies)} sessions of copies; {len(result.problems)} problems"
+        f"{sum(len(each.rounds) for each in result.copies)} rounds of copies; "
+        f"{len(result.problems)} problems"
     )
 
 

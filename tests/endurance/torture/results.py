@@ -53,7 +53,7 @@ class RunResult(NamedTuple):
     Attributes:
         copies: The sessions of copies.
         seconds: How long rounds lasted.
-        faults: Those that came, with their times in seconds of the run.
+        faults: Those that came while queries ran, with their times in seconds of the run.
         restarts: Streams that were started again after a fault.
         records: How many records the topics had, of all rounds.
     """

@@ -22,7 +22,7 @@ from tests.endurance.torture.copies.checks import (
     written_back,
 )
 from tests.endurance.torture.copies.scene import Copies, copying
-from tests.endurance.torture.fault_rounds import OVERLAPPING, Round, play, rounds
+from tests.endurance.torture.fault_rounds import OVERLAPPING, FaultLog, Round, play, rounds
 from tests.endurance.torture.faults import Stage, possible
 from tests.endurance.torture.scene import Scene
 from tests.jobs.copies import TRANSACTION_TIMEOUT_MS
@@ -101,7 +101,7 @@ def copy_under_faults(
     results: list[RoundResult] = []
     problems: list[str] = []
     with copying(scene, folder) as copies:
-        watcher = copies.watcher
+        watcher, log = copies.watcher, FaultLog(folder / "faults.log")
         stage = replace(scene.stage(copies.job.workers), copies=copies)
         with copies.writing(random.Random(chance.random())):
             start_seconds = -watcher.seconds
@@ -111,13 +111,12 @@ def copy_under_faults(
             drawn = rounds(chance, possible(stage), OVERLAPPING)
             for each in _until(deadline, islice(drawn, most_rounds)):
                 stage.hold(each.calm_seconds)
-                results.append(_play(scene, stage, copies, each))
+                results.append(_play(stage, copies, each, log))
                 allowed = stall_seconds + (start_seconds if each.starts_anew else 0)
                 new = _judge(results[-1], allowed)
                 records = settled(watcher.records)
-                delivered = complaints(differences(records), is_end=False) + aborted_but_seen(
-                    records
-                )
+                delivered = complaints(differences(records), is_end=False)
+                delivered += aborted_but_seen(records)
                 new += [f"{_where(each)}: {problem}" for problem in delivered]
                 problems += new
                 show(_line(results[-1], new))
@@ -141,10 +140,10 @@ def _until(deadline: Deadline, drawn: Iterator[Round]) -> Iterator[Round]:
         yield each
 
 
-def _play(scene: Scene, stage: Stage, copies: Copies, each: Round) -> RoundResult:
+def _play(stage: Stage, copies: Copies, each: Round, log: FaultLog) -> RoundResult:
     known = len(copies.job.failures())
     begin = copies.watcher.seconds
-    play(stage, each, scene.fault_log)
+    play(stage, each, log)
     repaired = _catch_up(copies)
     samples = copies.watcher.samples
     return RoundResult(
