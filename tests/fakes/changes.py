@@ -41,12 +41,12 @@ LEADER_CHANGES: Final = (moves, comes_back, dies_and_another_leads)
 
 def spoiled(kind: type[Request], fault: faults.Fault, times: int = 2) -> Change:
     """The next responses of a kind have a fault."""
-    return lambda cluster: cluster.spoil(kind, faults.only(times, fault))
+    return lambda cluster: cluster.add_fault(kind, fault, count=times)
 
 
 def refused(kind: type[Request], error: ErrorCode) -> Change:
     """The next three requests of a kind are refused."""
-    return lambda cluster: cluster.push_errors(kind, *[error] * 3)
+    return lambda cluster: cluster.add_fault(kind, error=error, count=3)
 
 
 def leaderless(response: MetadataResponse) -> None:

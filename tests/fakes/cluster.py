@@ -5,10 +5,8 @@ Every change takes effect at once, on all brokers. `faults` has faults of respon
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,85 +18,35 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import NO_VERSIONS, Request, VersionRange
-from tests.fakes.broker import Close, Handler, ScriptedBroker
-from tests.fakes.faults import Fault
+from tests.fakes.broker import Close
+from tests.fakes.faults import Fault, only
 from tests.fakes.log import PartitionLog, batch_of
+from tests.fakes.node import Node
 from tests.fakes.real_time import RealTime
-from tests.simulation.kafka.broker import Broker
+from tests.fakes.refusals import Refusal, Refusals
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.cluster import SimulatedCluster
-from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of
-from tests.simulation.kafka.groups import Committed, Group
+from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, S, partition_of
+from tests.simulation.kafka.groups import Committed, Group, Groups
 from tests.simulation.kafka.handlers.table import HANDLERS
 from tests.simulation.kafka.images import NO_LEADER, TopicImage
-from tests.simulation.kafka.settings import BrokerSettings, Delay, Release
-from tests.simulation.kafka.transactions import Entry
+from tests.simulation.kafka.settings import IMMEDIATE
+from tests.simulation.kafka.transactions import Entry, Transactions
 
 NEWEST = "99"  # every version that we declare
-_NOW: Final = Delay(0, 0)
-_IMMEDIATE: Final = BrokerSettings(
-    replication=_NOW,
-    metadata=_NOW,
-    markers=_NOW,
-    loading=_NOW,
-    request=_NOW,
-    startup=_NOW,
-    deletion=_NOW,
-    transaction_check_ms=0,
-)
 _NO_CONFIG: Final[Mapping[str, str]] = MappingProxyType({})
 _COORDINATOR_PARTITIONS: Final = 50  # offsets.topic.num.partitions
 
 
-class Node:
-    """One broker, and the socket that it listens on while it is up.
-
-    Attributes:
-        broker: The socket as it is, or was last.
-    """
-
-    def __init__(self, simulated: Broker, table: dict[type[Request], Handler]) -> None:
-        self.simulated = simulated
-        self.broker = ScriptedBroker(table)
-        self.is_up = False
-
-    @property
-    def versions(self) -> dict[int, VersionRange]:
-        """API key -> the versions that it serves."""
-        return self.simulated.versions
-
-    def become(self, release: str) -> None:
-        """Serve what another release serves."""
-        self.simulated.become(Release(release))
-
-    def start(self) -> None:
-        self.broker.__enter__()
-        self.is_up = True
-
-
-@dataclass
-class _Refusals:
-    """An error for the next requests of a kind."""
-
-    kind: type[Request]
-    error: ErrorCode
-    node: int | None
-    count: int
-
-
-@contextmanager
-def cluster_of(*addresses: Address, setup_ms: int = 2_000) -> Iterator[Cluster]:
+def client_of(*addresses: Address, **options: Any) -> Cluster:
     """A client with these bootstrap servers, and short waits between tries."""
-    cluster = Cluster(
-        ClientConfig(
-            bootstrap_servers=addresses,
-            retry_backoff_ms=1,
-            retry_backoff_max_ms=10,
-            connection_setup_timeout_ms=setup_ms,
-        )
-    )
-    with closing(cluster):
-        yield cluster
+    defaults: dict[str, Any] = {
+        "bootstrap_servers": addresses,
+        "retry_backoff_ms": 1,
+        "retry_backoff_max_ms": 10,
+        "connection_setup_timeout_ms": 2_000,
+    }
+    return Cluster(ClientConfig(**(defaults | options)))
 
 
 class FakeCluster:
@@ -112,7 +60,8 @@ class FakeCluster:
 
     Attributes:
         advertised: Other addresses than their own, by node, that brokers tell.
-        simulated: The brokers themselves; change them within `changing`.
+        simulated: The brokers themselves.
+        changing: A context to change them within.
     """
 
     def __init__(
@@ -120,13 +69,13 @@ class FakeCluster:
     ) -> None:
         self.advertised: dict[int, Address] = {}
         self._time = RealTime()
-        self._changed = threading.Condition(threading.RLock())
-        self._refusals: list[_Refusals] = []
+        self.changing = self._time.changing
+        self._refusals = Refusals()
         self.simulated = SimulatedCluster(
             self._time,
             nodes,
             release,
-            replace(_IMMEDIATE, cluster_id=cluster_id, address_of=self._address_of, **settings),
+            replace(IMMEDIATE, cluster_id=cluster_id, address_of=self._address_of, **settings),
         )
         self.nodes = {
             number: Node(broker, {kind: partial(self._serve, number, kind) for kind in HANDLERS})
@@ -144,13 +93,7 @@ class FakeCluster:
 
     def client(self, **options: Any) -> Cluster:
         """A client with all brokers as bootstrap servers, and short waits between tries."""
-        defaults: dict[str, Any] = {
-            "bootstrap_servers": self.bootstrap_servers,
-            "retry_backoff_ms": 1,
-            "retry_backoff_max_ms": 10,
-            "connection_setup_timeout_ms": 2_000,
-        }
-        return Cluster(ClientConfig(**(defaults | options)))
+        return client_of(*self.bootstrap_servers, **options)
 
     @property
     def bootstrap_servers(self) -> tuple[Address, ...]:
@@ -190,8 +133,7 @@ class FakeCluster:
         firsts = [at % len(nodes) for at in range(partitions)]
         with self.changing():
             if name in self.simulated.controller.topics:
-                self.simulated.delete_topic(name)
-                self._time.run_due()
+                self.delete_topic(name)
             assignments = [(*nodes[at:], *nodes[:at])[:replicas] for at in firsts]
             return self._create(name, assignments, config)
 
@@ -249,22 +191,18 @@ class FakeCluster:
 
     def stop(self, number: int) -> None:
         """Close a node's connections and refuse new ones; it stays the leader of its partitions."""
-        with self._changed:
+        with self.changing():
             node = self.nodes[number]
             was_up, node.is_up = node.is_up, False
-            self._changed.notify_all()
         if was_up:
             node.broker.__exit__()
 
     def start(self, number: int, release: str | None = None) -> None:
         """Listen again, on another port, perhaps as another release."""
         node = self.nodes[number]
-        before = node.broker
-        node.broker = ScriptedBroker(before.handlers)
-        node.broker.requests = before.requests
         if release is not None:
             node.become(release)
-        node.start()
+        node.start_again()
 
     def offer(self, kind: type[Request], versions: VersionRange) -> None:
         """Set the versions of an API on all nodes, whatever their release."""
@@ -284,10 +222,10 @@ class FakeCluster:
     def _create_internal(self) -> None:
         """Create the topics of coordinators, which brokers do when the first client looks."""
         everywhere = [tuple(self.nodes)] * _COORDINATOR_PARTITIONS
-        for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
-            if topic not in self.simulated.controller.topics:
-                self._create(topic, everywhere, {"cleanup.policy": "compact"}, is_internal=True)
-        self._time.run_due()
+        with self.changing():
+            for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
+                if topic not in self.simulated.controller.topics:
+                    self._create(topic, everywhere, {"cleanup.policy": "compact"}, is_internal=True)
 
     @property
     def committed(self) -> Mapping[str, Mapping[TopicPartition, int]]:
@@ -317,10 +255,9 @@ class FakeCluster:
         with self.changing():
             self._groups(name).describe(name, group)
 
-    def _groups(self, name: str) -> Any:
+    def _groups(self, name: str) -> Groups:
         self._create_internal()
-        found = (broker.groups.find(name)[1] for broker in self.simulated.brokers.values())
-        return next(each for each in found if each is not None)
+        return _found(broker.groups.find(name)[1] for broker in self.simulated.brokers.values())
 
     # --- Transactions ----------------------------------------------------------------------------
 
@@ -366,47 +303,44 @@ class FakeCluster:
                 for send in held:
                     send()
 
-    def _transactions(self, name: str) -> Any:
-        found = (broker.transactions.find(name)[1] for broker in self.simulated.brokers.values())
-        return next(each for each in found if each is not None)
+    def _transactions(self, name: str) -> Transactions:
+        brokers = self.simulated.brokers.values()
+        return _found(broker.transactions.find(name)[1] for broker in brokers)
 
     # --- Faults ----------------------------------------------------------------------------------
 
-    def spoil(self, kind: type[Request], fault: Fault, node: int | None = None) -> None:
-        """Put a fault on the responses of an API, of one node or of each."""
-        for number in self.nodes if node is None else [node]:
-            table = self.nodes[number].broker.handlers
-            table[kind] = fault(table[kind])
-
     def add_fault(
-        self, kind: type[Request], error: ErrorCode, *, node: int | None = None, count: int = 1
+        self,
+        kind: type[Request],
+        fault: Fault | None = None,
+        *,
+        error: ErrorCode | None = None,
+        node: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        count: int | None = None,
     ) -> None:
-        """Refuse the next requests of an API, for every partition; each takes one of these."""
-        with self._changed:
-            self._refusals.append(_Refusals(kind, error, node, count))
+        """Let the next requests of an API fail.
 
-    def push_errors(self, kind: type[Request], *errors: ErrorCode) -> None:
-        for error in errors:
-            self.add_fault(kind, error)
-
-    def _next_refusal(self, number: int, kind: type[Request]) -> ErrorCode:
-        for each in self._refusals:
-            if each.kind is kind and each.node in (None, number):
-                each.count -= 1
-                if not each.count:
-                    self._refusals.remove(each)
-                return each.error
-        return ErrorCode.NONE
+        Args:
+            kind: The API.
+            fault: What is wrong with its responses.
+            error: Instead of `fault`: brokers refuse the requests, and do nothing. Of several
+                errors each request takes the first one.
+            node: The broker that has the fault; by default each.
+            topic: The only topic that is refused with `error`.
+            partition: The only number of partitions that is refused with `error`.
+            count: How many requests (with `fault`: of each node) it concerns; by default all.
+        """
+        if error is not None:
+            with self.changing():
+                self._refusals.add(Refusal(kind, error, node, topic, partition, count))
+        elif fault is not None:
+            for number in self.nodes if node is None else [node]:
+                table = self.nodes[number].broker.handlers
+                table[kind] = (fault if count is None else only(count, fault))(table[kind])
 
     # --- Requests --------------------------------------------------------------------------------
-
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Change the brokers within the block; at its end all of them have heard of it."""
-        with self._changed:
-            yield
-            self._time.run_due()
-            self._changed.notify_all()
 
     def _serve(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
         node = self.nodes[number]
@@ -417,7 +351,6 @@ class FakeCluster:
         with self.changing():
             if kind is FindCoordinatorRequest:
                 self._create_internal()
-            error = self._next_refusal(number, kind)
             HANDLERS[kind](
                 Call(
                     node.simulated,
@@ -425,14 +358,15 @@ class FakeCluster:
                     version,
                     lambda response, _mute_ms=0: responses.append(response),
                     lambda: responses.append(Close()),
-                    lambda *_: error,
+                    self._refusals.of_request(kind, number),
                 )
             )
-        with self._changed:
-            while not responses and node.is_up:
-                self._time.wait(self._changed)
-                if self._time.run_due():
-                    self._changed.notify_all()
+        self._time.wait_until(lambda: responses or not node.is_up)
         if not responses or isinstance(responses[0], Close):
             raise Close
         return responses[0]
+
+
+def _found(shards: Iterable[S | None]) -> S:
+    """The coordinator among the brokers."""
+    return next(shard for shard in shards if shard is not None)

@@ -1,4 +1,4 @@
-"""The time of the process for simulated brokers: their calls run in the threads that wait."""
+"""Simulated brokers in the time of the process: their calls run in the threads that wait."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from kafka_protocol.client import clock
 from tests.fakes.skipping_time import SkippingTime
@@ -16,8 +17,9 @@ _seeds = itertools.count(1)
 
 
 class RealTime:
-    """A heap of calls. Whoever has changed something, or waits, runs those that are due.
+    """A heap of calls, and the lock of the brokers.
 
+    Whoever has changed something, or waits, runs the calls that are due.
     The client's sleeps may take no time (`skipping_time`): then the waits here take none either.
 
     Attributes:
@@ -29,6 +31,7 @@ class RealTime:
         self._skipped_ms = 0.0
         self._calls: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
+        self._changed = threading.Condition(threading.RLock())
 
     @property
     def now_ms(self) -> float:
@@ -41,7 +44,23 @@ class RealTime:
         at_ms = self.now_ms + ms if ms > 0 else 0
         heapq.heappush(self._calls, (at_ms, next(self._numbers), call))
 
-    def run_due(self) -> bool:
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change the brokers within the block; at its end all of them have heard of it."""
+        with self._changed:
+            yield
+            self._run_due()
+            self._changed.notify_all()
+
+    def wait_until(self, is_done: Callable[[], object]) -> None:
+        """Wait for a change that another thread or the time brings."""
+        with self._changed:
+            while not is_done():
+                self._wait()
+                if self._run_due():
+                    self._changed.notify_all()
+
+    def _run_due(self) -> bool:
         """Run what is due, and what that makes due; whether there was anything."""
         has_run = False
         while self._calls and self._calls[0][0] <= self.now_ms:
@@ -50,10 +69,9 @@ class RealTime:
             has_run = True
         return has_run
 
-    def wait(self, changed: threading.Condition) -> None:
-        """Wait for a change, at most until a call is due."""
+    def _wait(self) -> None:
         seconds = (self._calls[0][0] - self.now_ms) / 1000 if self._calls else None
         if seconds and isinstance(clock._source, SkippingTime):
             clock._source(seconds)
         else:
-            changed.wait(seconds)
+            self._changed.wait(seconds)

@@ -76,7 +76,7 @@ def test_tasks_of_a_worker_share_a_producer(cluster: FakeCluster) -> None:
 
 
 def test_a_producer_that_failed_is_not_used_again(cluster: FakeCluster) -> None:
-    cluster.push_errors(ProduceRequest, ErrorCode.INVALID_RECORD)
+    cluster.add_fault(ProduceRequest, error=ErrorCode.INVALID_RECORD, count=1)
     with pytest.raises(BrokerError, match="INVALID_RECORD"):
         write(writer_to(cluster), iter([rows(b"refused")]))
     write(writer_to(cluster), iter([rows(b"a")]))

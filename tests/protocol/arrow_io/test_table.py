@@ -229,6 +229,6 @@ def test_an_unknown_partitioner(options: dict[str, str]) -> None:
 
 
 def test_the_broker_refuses_a_row(cluster: FakeCluster, options: dict[str, str]) -> None:
-    cluster.push_errors(ProduceRequest, ErrorCode.INVALID_RECORD)
+    cluster.add_fault(ProduceRequest, error=ErrorCode.INVALID_RECORD, count=1)
     with pytest.raises(BrokerError, match=r"t-\d.*INVALID_RECORD"):
         write_table(pa.table({"value": ["v"]}), options, topic="t")

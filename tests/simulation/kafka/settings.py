@@ -88,6 +88,20 @@ class BrokerSettings:
     address_of: Callable[[int], tuple[str, int]] = address_of
 
 
+_NOW: Final = Delay(0, 0)
+IMMEDIATE: Final = BrokerSettings(
+    replication=_NOW,
+    metadata=_NOW,
+    markers=_NOW,
+    loading=_NOW,
+    request=_NOW,
+    startup=_NOW,
+    deletion=_NOW,
+    transaction_check_ms=0,
+)
+"""Without delays: for tests in real time."""
+
+
 class Release:
     """What a release of Kafka does otherwise than others."""
 

@@ -105,9 +105,9 @@ def test_list_asks_every_broker(cluster: FakeCluster, groups: Groups) -> None:
 
 def test_list_shows_what_the_others_tell(cluster: FakeCluster, groups: Groups) -> None:
     cluster.move_coordinator("readers", 2)
-    cluster.push_errors(ListGroupsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    cluster.add_fault(ListGroupsRequest, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=1)
     assert [each["group"] for each in groups.json("list")] == ["readers"]
-    cluster.push_errors(ListGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    cluster.add_fault(ListGroupsRequest, error=ErrorCode.GROUP_AUTHORIZATION_FAILED, count=1)
     assert "GROUP_AUTHORIZATION_FAILED" in groups("list", code=1)
     cluster.commit("readers", {})
     assert groups("list") == "there is no group that you may describe\n"
@@ -232,7 +232,9 @@ def before_each(act: Callable[[int], None]) -> Callable[[Handler], Handler]:
 
 
 def test_members_that_join_while_it_is_reset(cluster: FakeCluster, groups: Groups) -> None:
-    cluster.spoil(OffsetCommitRequest, before_each(lambda _: in_use(cluster, "classic")), node=1)
+    cluster.add_fault(
+        OffsetCommitRequest, before_each(lambda _: in_use(cluster, "classic")), node=1
+    )
     error = groups("reset", "readers", "--to", "earliest", "--yes", code=1)
     assert "has members by now" in error
     assert "UNKNOWN_MEMBER_ID" in error
@@ -244,7 +246,7 @@ def test_offsets_that_change_while_it_is_reset(cluster: FakeCluster, groups: Gro
         if number == 2:
             cluster.commit("readers", {FIRST: 4, SECOND: 1})
 
-    cluster.spoil(DescribeGroupsRequest, before_each(read_on), node=1)
+    cluster.add_fault(DescribeGroupsRequest, before_each(read_on), node=1)
     error = groups("reset", "readers", "--to", "earliest", "--yes", code=1)
     assert "has committed other offsets meanwhile" in error
     assert cluster.committed["readers"] == {FIRST: 4, SECOND: 1}
@@ -274,7 +276,7 @@ def test_old_brokers_say_what_they_cannot(
 
     with FakeCluster(release=release) as cluster:
         if release == "0.8.2":
-            cluster.spoil(ApiVersionsRequest, lambda _handler: close)
+            cluster.add_fault(ApiVersionsRequest, lambda _handler: close)
         fallback = ["-X", f"broker.version.fallback={release}"]
         assert reason in Groups(cluster, capsys)(*command, *fallback, code=1)
 
@@ -314,7 +316,7 @@ def test_old_brokers_do_what_they_can(capsys: pytest.CaptureFixture[str]) -> Non
 def test_fault_39_a_group_that_the_response_lacks(
     cluster: FakeCluster, kind: type[Request], change: Callable[[Any], None]
 ) -> None:
-    cluster.spoil(kind, faults.changed(change))
+    cluster.add_fault(kind, faults.changed(change))
     with closing(cluster.client()) as client:
         twice = PassesWhen(lambda: len(cluster.asked(kind)) >= 2)
         with pytest.raises(OutOfStepError, match="lacks the group"):
@@ -326,7 +328,7 @@ def test_an_assignment_that_is_broken(cluster: FakeCluster) -> None:
         response.groups[0].members[0].member_assignment = b"\x00\x01\x7f\xff\xff\xff\x00"
 
     in_use(cluster, "classic")
-    cluster.spoil(DescribeGroupsRequest, faults.changed(cut))
+    cluster.add_fault(DescribeGroupsRequest, faults.changed(cut))
     with closing(cluster.client()) as client, pytest.raises(DecodeError, match="member 'app-1-1'"):
         describe_group(client, "readers", soon())
 

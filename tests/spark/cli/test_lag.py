@@ -157,7 +157,7 @@ def test_a_topic_that_may_not_be_read_hides_no_other(
     refused = tmp_path / "refused"
     refused.mkdir()
     write_batch(refused, 0, '{"copies":{"0":0}}')
-    cluster.push_errors(ListOffsetsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    cluster.add_fault(ListOffsetsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
     assert lag(cluster, str(refused), good) == 5
     printed = capsys.readouterr()
     assert f"{good}: micro-batch 0" in printed.out
@@ -182,7 +182,7 @@ def test_one_that_is_not_answered_leaves_time_for_the_next(
 
             return handle
 
-        cluster.spoil(MetadataRequest, late)
+        cluster.add_fault(MetadataRequest, late)
         assert lag(cluster, str(waiting), good) == 5
     printed = capsys.readouterr()
     assert f"{good}: micro-batch 0" in printed.out

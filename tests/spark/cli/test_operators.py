@@ -263,7 +263,7 @@ def test_a_followed_record_is_shown_once(
         if ms == peek._FOLLOW_MS and next(pauses) == 2:
             raise KeyboardInterrupt
 
-    cluster.spoil(FetchRequest, written_before)
+    cluster.add_fault(FetchRequest, written_before)
     with sleeps_take_no_time(meanwhile):
         assert cli.main(["peek", "orders", "-b", servers, "--follow"]) == 130
     shown = [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
@@ -309,7 +309,9 @@ def test_txn(
         assert json.loads(capsys.readouterr().out) == []
         assert cli.main(["txn", "list", "--prefix", "copy", *given]) == 0
         assert capsys.readouterr().out == "no transaction whose id begins with 'copy' is open\n"
-        cluster.push_errors(ListTransactionsRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        cluster.add_fault(
+            ListTransactionsRequest, error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, count=1
+        )
         assert cli.main(["txn", "list", *given]) == 1
         assert "CLUSTER_AUTHORIZATION_FAILED" in capsys.readouterr().err
 

@@ -125,16 +125,15 @@ def test_what_cannot_be_is_refused_before_the_question(
 
 
 def test_brokers_check_the_partitions_first(cluster: FakeCluster, alter: Alter) -> None:
-    cluster.push_errors(CreatePartitionsRequest, ErrorCode.POLICY_VIOLATION)
+    cluster.add_fault(CreatePartitionsRequest, error=ErrorCode.POLICY_VIOLATION, count=1)
     error = alter("--partitions", "9", "--config", f"retention.ms={DAY}", "--yes", code=1)
     assert "POLICY_VIOLATION" in error
     assert cluster.topics["orders"].config == {"cleanup.policy": "compact"}
 
 
 def test_half_of_the_changes(cluster: FakeCluster, alter: Alter) -> None:
-    cluster.push_errors(
-        CreatePartitionsRequest, ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    )
+    for denied in (ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED):
+        cluster.add_fault(CreatePartitionsRequest, error=denied, count=1)
     error = alter("--partitions", "9", "--config", f"retention.ms={DAY}", "--yes", code=1)
     assert "The configurations of 'orders' were changed, and partitions were not added" in error
     assert cluster.topics["orders"].config["retention.ms"] == DAY
@@ -146,7 +145,7 @@ def test_topics_of_kafka_keep_their_partitions(cluster: FakeCluster, alter: Alte
         for each in response.topics:
             each.is_internal = True
 
-    cluster.spoil(MetadataRequest, faults.changed(internal))
+    cluster.add_fault(MetadataRequest, faults.changed(internal))
     assert "it must keep them" in alter("--partitions", "9", "--yes", code=1)
     assert "not a configuration of topics" in alter("--config", "x.y=1", "--yes", code=1)
 

@@ -162,10 +162,10 @@ def test_a_right_that_is_missing(
 ) -> None:
     """Brokers that tell rights have DESCRIBE among them; the others do not forbid."""
     pipe(b"one\n")
-    cluster.spoil(MetadataRequest, faults.granting(1 << Operation.DESCRIBE))
+    cluster.add_fault(MetadataRequest, faults.granting(1 << Operation.DESCRIBE))
     assert cli.main(to) == 1
     assert "the principal lacks the right WRITE" in capsys.readouterr().err
-    cluster.spoil(MetadataRequest, faults.granting(1 << Operation.READ))
+    cluster.add_fault(MetadataRequest, faults.granting(1 << Operation.READ))
     assert cli.main(to) == 0
     assert [each.value for each in written(cluster)] == [b"one"]
 
@@ -174,7 +174,7 @@ def test_a_broker_that_refuses(
     cluster: FakeCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(b"one\n")
-    cluster.push_errors(ProduceRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    cluster.add_fault(ProduceRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
     assert cli.main(to) == 1
     error = capsys.readouterr().err
     assert "TOPIC_AUTHORIZATION_FAILED" in error

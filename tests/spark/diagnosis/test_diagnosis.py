@@ -95,7 +95,7 @@ def test_a_name_that_does_not_resolve() -> None:
 
 
 def test_a_peer_that_is_no_broker(cluster: FakeCluster) -> None:
-    cluster.spoil(MetadataRequest, faults.closing)
+    cluster.add_fault(MetadataRequest, faults.closing)
     assert found_in(cluster, Job())["ApiVersions"].result is Result.BAD
 
 
@@ -103,7 +103,7 @@ def test_an_advertised_address_that_is_out_of_reach(cluster: FakeCluster) -> Non
     def elsewhere(response: MetadataResponse) -> None:
         response.brokers[-1].host = "nowhere.invalid"
 
-    cluster.spoil(MetadataRequest, faults.changed(elsewhere))
+    cluster.add_fault(MetadataRequest, faults.changed(elsewhere))
     found = found_in(cluster, Job())["advertised"]
     assert found.result is Result.BAD
     assert found.subject.startswith("broker 2 (nowhere.invalid:")
@@ -196,7 +196,7 @@ def test_under_replicated_partitions(cluster: FakeCluster) -> None:
             topic.partitions[1].replica_nodes = [1, 2]
             topic.partitions[1].isr_nodes = [2]
 
-    cluster.spoil(MetadataRequest, faults.changed(shrink))
+    cluster.add_fault(MetadataRequest, faults.changed(shrink))
     found = found_in(cluster, READS)["leaders"]
     assert found.result is Result.COSTLY
     assert found.detail.startswith("partitions 1 of 2 are under-replicated")
@@ -211,7 +211,7 @@ def test_under_replicated_partitions(cluster: FakeCluster) -> None:
     ],
 )
 def test_rights(cluster: FakeCluster, bits: int, result: Result, detail: str) -> None:
-    cluster.spoil(MetadataRequest, faults.granting(bits))
+    cluster.add_fault(MetadataRequest, faults.granting(bits))
     found = found_in(cluster, READS)["rights"]
     assert (found.result, found.detail) == (result, detail)
 
@@ -242,7 +242,7 @@ def test_a_pattern_that_cannot_be_looked_up(cluster: FakeCluster) -> None:
             request, version
         )
 
-    cluster.spoil(MetadataRequest, close_for_all_topics)
+    cluster.add_fault(MetadataRequest, close_for_all_topics)
     job = Job(pattern=SubscribePattern("x"))
     (found,) = (
         each for each in diagnose(config(*cluster.bootstrap_servers), job) if each.step == "pattern"
@@ -287,7 +287,7 @@ def test_a_topic_that_is_missing_ends_its_steps_only(
 
 
 def test_a_topic_that_cannot_be_read(cluster: FakeCluster) -> None:
-    cluster.spoil(FetchRequest, faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     found = found_in(cluster, READS)["fetch"]
     assert found.result is Result.BAD
     assert "TOPIC_AUTHORIZATION_FAILED" in found.detail

@@ -7,11 +7,10 @@ import pytest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerError, ErrorCode
-from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.strategies import Assign, Strategy, Subscribe, SubscribePattern
 from kafka_spark_source.reading.assignment import Assignment, resolve
-from tests.fakes import faults
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import one_partition
 from tests.times import shorten
@@ -22,11 +21,6 @@ GONE = TopicPartition("gone", 0)
 
 def found_by(client: Cluster, strategy: Strategy) -> Assignment:
     return resolve(client, strategy, Deadline.after(10_000))
-
-
-def deny(response: MetadataResponse) -> None:
-    for topic in response.topics:
-        topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 def two_topics(cluster: FakeCluster) -> None:
@@ -100,7 +94,7 @@ def test_a_known_topic_does_not_excuse_an_unknown_one(monkeypatch: pytest.Monkey
 
 def test_a_known_topic_may_still_be_forbidden() -> None:
     with one_partition() as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.changed(deny))
+        cluster.add_fault(MetadataRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             resolve(client, Subscribe(("t",)), Deadline.after(10_000), known=["t"])
 
@@ -116,7 +110,7 @@ def test_a_known_topic_may_still_be_forbidden() -> None:
 )
 def test_a_topic_that_may_not_be_read_is_refused(strategy: Strategy, option: str) -> None:
     with one_partition() as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.changed(deny))
+        cluster.add_fault(MetadataRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         with pytest.raises(BrokerError, match=f"'t' of the option '{option}'") as caught:
             found_by(client, strategy)
         assert caught.value.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -100,9 +100,7 @@ def of_an_open_transaction(cluster: FakeCluster) -> None:
     ("fault", "kind", "message"),
     [
         (
-            lambda cluster: cluster.spoil(
-                FetchRequest, faults.refusing(ErrorCode.KAFKA_STORAGE_ERROR)
-            ),
+            lambda cluster: cluster.add_fault(FetchRequest, error=ErrorCode.KAFKA_STORAGE_ERROR),
             BrokerError,
             r"Fetch of t-0 at offset [12] to .*KAFKA_STORAGE_ERROR",
         ),

@@ -266,6 +266,6 @@ def test_fault_23_a_deadline_during_metadata_keeps_the_cause(beside: bool) -> No
             return handle
 
         cluster.delete_topic("t")
-        cluster.spoil(MetadataRequest, slow)
+        cluster.add_fault(MetadataRequest, slow)
         with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*t-0 .*offset 0"):
             task.rows()

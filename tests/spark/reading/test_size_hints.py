@@ -14,7 +14,6 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.coalescing import Hints
 from kafka_spark_source.reading.size_hints import hints_for
-from tests.fakes import faults
 from tests.fakes.cluster import FakeCluster
 
 COUNT = 6
@@ -58,5 +57,5 @@ def test_three_partitions_of_a_topic_are_sampled() -> None:
 
 def test_a_plan_needs_no_sample() -> None:
     with a_topic() as (cluster, client):
-        cluster.spoil(FetchRequest, faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         assert hints_for(client, soon(), ranges(1_000)) == Hints(LEADERS, {})

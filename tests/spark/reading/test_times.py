@@ -69,5 +69,5 @@ def test_rows_that_the_broker_does_not_find_are_read() -> None:
         cluster.add_topic(PARTITION.topic)
         cluster.append(PARTITION, b"a", b"b", b"c")
         cluster.log(PARTITION).delete_before(1)
-        cluster.spoil(ListOffsetsRequest, finds_none)
+        cluster.add_fault(ListOffsetsRequest, finds_none)
         assert ranges(cluster, START_MS) == [OffsetRange(PARTITION, EARLIEST, LATEST)]

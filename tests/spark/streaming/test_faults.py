@@ -348,8 +348,9 @@ def test_fault_24_requests_fail_after_the_new_id_is_found() -> None:
         with streaming(*IN_THREE, **GO_ON, maxBytesPerTrigger=10_000) as (cluster, query):
             assert query.run() == ABC
             new = recreate(cluster, 5)
-            cluster.push_errors(FetchRequest, *errors)
-            cluster.push_errors(ListOffsetsRequest, *errors)
+            for error in errors:
+                cluster.add_fault(FetchRequest, error=error, count=1)
+                cluster.add_fault(ListOffsetsRequest, error=error, count=1)
             assert values(query.run()) == new
 
 

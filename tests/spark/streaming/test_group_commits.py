@@ -68,7 +68,7 @@ def test_a_commit_that_fails_warns_once_and_pauses(
     caplog: pytest.LogCaptureFixture, error: ErrorCode
 ) -> None:
     with one_partition() as (cluster, client):
-        cluster.spoil(OffsetCommitRequest, faults.refusing(error))
+        cluster.add_fault(OffsetCommitRequest, error=error)
         commits = GroupCommits(client, "g")
         with caplog.at_level(logging.WARNING):
             for offset in range(5):
@@ -87,7 +87,7 @@ def test_after_the_pause_all_that_changed_is_committed(caplog: pytest.LogCapture
         cluster.add_topic("t", 2)
         commits = GroupCommits(client, "g")
         commits.commit({T0: 1, T1: 1})
-        cluster.push_errors(OffsetCommitRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        cluster.add_fault(OffsetCommitRequest, error=ErrorCode.GROUP_AUTHORIZATION_FAILED, count=1)
         commits.commit({T0: 2, T1: 1})
         let_pass(31)
         commits.commit({T0: 2, T1: 2})
@@ -99,7 +99,7 @@ def test_after_the_pause_all_that_changed_is_committed(caplog: pytest.LogCapture
 def test_an_unreachable_coordinator_costs_limited_time(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition(nodes=2) as (cluster, client):
         cluster.move_coordinator("g", 2)
-        cluster.spoil(OffsetCommitRequest, faults.response_lost, node=2)
+        cluster.add_fault(OffsetCommitRequest, faults.response_lost, node=2)
         GroupCommits(client, "g", timeout_ms=100).commit({T0: 1})
         assert len(warnings_in(caplog)) == 1
 

@@ -210,7 +210,7 @@ def test_fault_22_stale_metadata_changes_nothing(
     with logs_of(strategy, topic_propagation_max_ms=60_000) as (cluster, logs):
         ends(logs, T0, T1)
         for count in range(3):
-            cluster.spoil(MetadataRequest, faults.only(2, faults.changed(omit)))
+            cluster.add_fault(MetadataRequest, faults.changed(omit), count=2)
             cluster.append(T1, b"a")
             assert ends(logs, T0, T1) == ({T0: 2, T1: count + 1}, set())
 
@@ -252,7 +252,7 @@ def test_fault_22_a_topic_that_one_broker_has_exists() -> None:
     ):
         ends(logs, T0, T1)
         for node in (1, 2):
-            cluster.spoil(MetadataRequest, faults.changed(without_topics), node)
+            cluster.add_fault(MetadataRequest, faults.changed(without_topics), node=node)
         for _ in range(5):
             assert ends(logs, T0, T1) == ({T0: 2, T1: 0}, set())
 
@@ -278,7 +278,7 @@ def test_fault_22_a_topic_is_missing_while_one_is_recreated() -> None:
         def without_u(response: MetadataResponse) -> None:
             response.topics[:] = [topic for topic in response.topics if topic.name != "u"]
 
-        cluster.spoil(MetadataRequest, faults.only(40, faults.changed(without_u)))
+        cluster.add_fault(MetadataRequest, faults.changed(without_u), count=40)
         assert ends(logs, T0, T1, U0) == ({T0: 0, U0: 0}, {"t"})
 
 
@@ -303,7 +303,7 @@ def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPa
 def test_fault_23_a_leader_that_does_not_know_its_partition() -> None:
     with logs_of() as (cluster, logs):
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        cluster.push_errors(ListOffsetsRequest, unknown, unknown)
+        cluster.add_fault(ListOffsetsRequest, error=unknown, count=2)
         assert ends(logs, T0, T1) == ({T0: 2, T1: 0}, set())
 
 
@@ -357,7 +357,7 @@ def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.Monk
         replaced = cluster.topics["t"].topic_id
         cluster.add_topic("t", 2)
         assert ends(logs, T0, T1) == ({T0: 0, T1: 0}, {"t"})
-        cluster.spoil(MetadataRequest, faults.only(5, with_topic_id(replaced)))
+        cluster.add_fault(MetadataRequest, with_topic_id(replaced), count=5)
         assert ends(logs, T0, T1) == ({T0: 0, T1: 0}, set())
         assert logs.topic_ids({T0}, soon())["t"] == cluster.topics["t"].topic_id
 

@@ -65,7 +65,7 @@ def test_a_failed_attempt_starts_no_trigger_delay(
     limits = {"minOffsetsPerTrigger": "10", "maxBytesPerTrigger": "1000000"}
     batches = query(**QUICK, **EARLIEST, **limits, **{"fetchOffset.numRetries": "2"})
     batches.start()
-    cluster.spoil(FetchRequest, faults.closing, node=1)
+    cluster.add_fault(FetchRequest, faults.closing, node=1)
     assert first_end(batches) == {T0: 5, T1: 2}
     assert repaired == [INTERVAL_MS]
 
@@ -79,7 +79,7 @@ def test_a_retry_keeps_the_target_of_available_now(
     cluster.add_topic("u")
     append(cluster, U0, 1)
     cluster.move_leader(U0, 2)
-    cluster.spoil(FetchRequest, faults.closing, node=1)
+    cluster.add_fault(FetchRequest, faults.closing, node=1)
     end = first_end(batches)
     assert repaired == [INTERVAL_MS]
     cluster.add_topic("v")
@@ -103,7 +103,7 @@ def test_fault_26_a_permanent_error_is_raised_at_once(
 ) -> None:
     batches = query(**QUICK)
     end = running(batches)
-    cluster.spoil(ListOffsetsRequest, faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    cluster.add_fault(ListOffsetsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
         next_end(batches, end)
     assert repaired == []

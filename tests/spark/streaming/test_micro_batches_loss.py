@@ -40,7 +40,7 @@ def test_fault_28_a_leader_is_behind_for_a_moment(cluster: FakeCluster, query: Q
 
     batches = query()
     end = running(batches)
-    cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(fall_behind)), node=1)
+    cluster.add_fault(ListOffsetsRequest, faults.changed(fall_behind), node=1, count=2)
     assert run(batches, end) == (end, [])
 
 

@@ -99,9 +99,9 @@ def test_what_cannot_be_found_out_is_named(cluster: FakeCluster, client: Cluster
     for name in ("p-0-0", "p-1-0"):
         opened(client, b"a", name=name)
     denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    cluster.push_errors(DescribeTransactionsRequest, denied)
-    cluster.push_errors(ListOffsetsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    cluster.push_errors(FetchRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    cluster.add_fault(DescribeTransactionsRequest, error=denied, count=1)
+    cluster.add_fault(ListOffsetsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
+    cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
     decide(cluster, "p")
     found, errors = list_transactions(client, "p", LOG, soon())
     assert [(each.transactional_id, each.held) for each in found] == [("p-1-0", ())]
@@ -135,7 +135,7 @@ def test_a_decision_that_is_being_written(cluster: FakeCluster, client: Cluster)
 def test_without_a_readable_log_nothing_is_aborted(cluster: FakeCluster, client: Cluster) -> None:
     opened(client, b"a", name="p-0-0")
     opened(client, b"a", name="another application")
-    cluster.push_errors(ListOffsetsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    cluster.add_fault(ListOffsetsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
     with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
         check_undecided(client, "p-0-0", LOG, soon())
     check_undecided(client, "another application", LOG, soon())

@@ -59,7 +59,7 @@ def test_a_broker_that_creates_topics_is_asked_to(cluster: FakeCluster) -> None:
 
         return handle
 
-    cluster.spoil(MetadataRequest, creating)
+    cluster.add_fault(MetadataRequest, creating)
     check_write(config(cluster), "new")
     assert "new" in cluster.topics
 
@@ -70,12 +70,12 @@ def test_a_broker_that_creates_topics_is_asked_to(cluster: FakeCluster) -> None:
     ids=["granted", "without DESCRIBE", "none", "untold"],
 )
 def test_rights_that_do_not_forbid(cluster: FakeCluster, bits: int) -> None:
-    cluster.spoil(MetadataRequest, faults.granting(bits))
+    cluster.add_fault(MetadataRequest, faults.granting(bits))
     check_write(config(cluster), "t")
 
 
 def test_a_right_that_is_missing(cluster: FakeCluster) -> None:
-    cluster.spoil(MetadataRequest, faults.granting(READ | DESCRIBE))
+    cluster.add_fault(MetadataRequest, faults.granting(READ | DESCRIBE))
     with pytest.raises(BrokerError, match="lacks the right WRITE") as caught:
         check_write(config(cluster), "t")
     assert caught.value.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -316,7 +316,8 @@ def test_fault_50_the_response_to_a_commit_is_lost(spark: Spark) -> None:
     spark.run(0, rows_of(0))
     written = spark.tasks(spark.plan(), 1, rows_of(1))
     # The first response is for the decision. The second one leaves the outcome open.
-    spark.cluster.push_errors(EndTxnRequest, ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR)
+    for error in (ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR):
+        spark.cluster.add_fault(EndTxnRequest, error=error, count=1)
     with pytest.raises(CommitLogError, match="batch 1 of query q is decided, and 1 of its 3"):
         spark.commit(written)
     spark.run(1, rows_of(1))
@@ -328,8 +329,8 @@ def test_fault_50_the_response_to_a_commit_is_lost(spark: Spark) -> None:
 )
 def test_fault_49_coordinators_that_move(spark: Spark, error: ErrorCode) -> None:
     for number in range(2):
-        spark.cluster.push_errors(InitProducerIdRequest, error)
-        spark.cluster.push_errors(EndTxnRequest, error)
+        spark.cluster.add_fault(InitProducerIdRequest, error=error, count=1)
+        spark.cluster.add_fault(EndTxnRequest, error=error, count=1)
         spark.run(number, rows_of(number))
     assert spark.seen() == flat(rows_of(0), rows_of(1))
 

@@ -168,11 +168,12 @@ def test_fault_26_what_cannot_be_ended_is_a_warning(
     refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     claimed = spark.plan()
     winner, _ = (spark.task(claimed, 0, 0, [b"a"], attempt) for attempt in range(2))
-    spark.cluster.push_errors(InitProducerIdRequest, ErrorCode.NONE, refused)
+    for error in (ErrorCode.NONE, refused):
+        spark.cluster.add_fault(InitProducerIdRequest, error=error, count=1)
     with caplog.at_level(logging.WARNING):
         spark.commit([winner])
     assert "Transaction 'p-0-1' is not rolled back yet" in caplog.text
-    spark.cluster.push_errors(DescribeTransactionsRequest, refused)
+    spark.cluster.add_fault(DescribeTransactionsRequest, error=refused, count=1)
     spark.plan()
     assert "Open transactions of prefix 'p' cannot be listed now" in caplog.text
     spark.plan()
@@ -182,8 +183,8 @@ def test_fault_26_what_cannot_be_ended_is_a_warning(
 def test_a_list_that_may_lack_some_is_a_warning(
     spark: Spark, caplog: pytest.LogCaptureFixture
 ) -> None:
-    spark.cluster.push_errors(
-        ListTransactionsRequest, ErrorCode.INVALID_REGULAR_EXPRESSION, ErrorCode.NONE
+    spark.cluster.add_fault(
+        ListTransactionsRequest, error=ErrorCode.INVALID_REGULAR_EXPRESSION, count=1
     )
     with caplog.at_level(logging.WARNING):
         spark.plan()

@@ -66,7 +66,7 @@ def test_fault_04_06_and_08_a_bad_response_loses_no_record(
     kind: type[Request], fault: Fault
 ) -> None:
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
-        cluster.spoil(kind, faults.only(2, fault))
+        cluster.add_fault(kind, fault, count=2)
         assert read_all(client) == ABC
         assert read_all(client) == ABC
 
@@ -74,7 +74,7 @@ def test_fault_04_06_and_08_a_bad_response_loses_no_record(
 def test_fault_05_a_lost_response_loses_no_record() -> None:
     with one_partition((b"a", b"b"), (b"c",), request_timeout_ms=100) as (cluster, client):
         for kind in APIS:
-            cluster.spoil(kind, faults.only(1, faults.response_lost))
+            cluster.add_fault(kind, faults.response_lost, count=1)
         assert read_all(client) == ABC
 
 
@@ -111,7 +111,9 @@ def test_fault_10_a_broker_that_requires_a_new_bootstrap() -> None:
     with one_partition((b"a", b"b"), (b"c",), nodes=2) as (cluster, client):
         assert read_all(client) == ABC
         client.forget("t")
-        cluster.spoil(MetadataRequest, faults.refusing_all(ErrorCode.REBOOTSTRAP_REQUIRED), node=1)
+        cluster.add_fault(
+            MetadataRequest, faults.refusing_all(ErrorCode.REBOOTSTRAP_REQUIRED), node=1
+        )
         assert read_all(client) == ABC
 
 
@@ -228,9 +230,9 @@ def test_fault_13_a_leader_moves_to_another_release() -> None:
 def test_fault_14_unknown_error_codes_are_kept() -> None:
     with one_partition((b"a",)) as (cluster, client):
         for kind in APIS[1:]:
-            cluster.spoil(kind, faults.only(1, faults.refusing(31_000)))
+            cluster.add_fault(kind, faults.refusing(31_000), count=1)
         assert read_all(client) == ABC[:1]
-        cluster.spoil(FetchRequest, faults.refusing(31_000))
+        cluster.add_fault(FetchRequest, faults.refusing(31_000))
         with (
             pytest.raises(BrokerError, match=r"an error this client does not know \(31000\)") as e,
             sleeps_take_no_time(),
@@ -264,7 +266,7 @@ def test_fault_02_impossible_advertised_addresses(host: str, port: int) -> None:
             broker.host, broker.port = host, port
 
     with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(MetadataRequest, faults.changed(misplace))
+        cluster.add_fault(MetadataRequest, faults.changed(misplace))
         with pytest.raises(BrokerConnectionError, match="advertises"):
             read(client, 0, 1)
 
@@ -278,7 +280,7 @@ def test_fault_16_a_leader_that_is_not_in_the_metadata(leader: int) -> None:
             for topic in response.topics:
                 topic.partitions[0].leader_id = named[-1]
 
-        cluster.spoil(MetadataRequest, faults.changed(misplace))
+        cluster.add_fault(MetadataRequest, faults.changed(misplace))
         with pytest.raises(KafkaError):
             read(client, 0, 1)
         named.append(1)

@@ -119,7 +119,7 @@ def test_fault_65_another_broker_of_the_cluster_is_named() -> None:
 )
 def test_fault_65_a_broker_that_does_not_say_who_it_is(fault: faults.Fault) -> None:
     with FakeCluster(cluster_id="theirs") as cluster:
-        cluster.spoil(MetadataRequest, fault)
+        cluster.add_fault(MetadataRequest, fault)
         with (
             pytest.raises(MisroutedError, match=r"leads to (another broker|a broker of cluster)"),
             connected(address_of(cluster), "ours", 1),

@@ -33,7 +33,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import Request, VersionRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
-from tests.fakes.cluster import FakeCluster, cluster_of
+from tests.fakes.cluster import FakeCluster, client_of
 from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import foreign_server
@@ -51,12 +51,12 @@ def responding_with(response: MetadataResponse) -> ScriptedBroker:
 def test_fault_01_one_bootstrap_server_is_no_kafka() -> None:
     topic = Topic(name="t")
     with foreign_server(HTTP) as http, responding_with(MetadataResponse(topics=[topic])) as good:
-        with cluster_of(http, good.address) as cluster:
+        with closing(client_of(http, good.address)) as cluster:
             assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
 
 
 def test_fault_03_no_bootstrap_server_is_kafka() -> None:
-    with foreign_server(HTTP) as http, cluster_of(http) as cluster:
+    with foreign_server(HTTP) as http, closing(client_of(http)) as cluster:
         with pytest.raises(ProtocolError, match="an HTTP server answered"):
             cluster.topics(["t"], Deadline.after(5_000))
 
@@ -70,7 +70,9 @@ def test_fault_05_silent_servers_share_the_time() -> None:
         ]
         for broker in silent:
             broker.handlers = {request: lambda _r, _v: None for request in broker.handlers}
-        cluster = stack.enter_context(cluster_of(*(b.address for b in silent), setup_ms=1_000))
+        cluster = stack.enter_context(
+            closing(client_of(*(b.address for b in silent), connection_setup_timeout_ms=1_000))
+        )
         started = time.monotonic()
         with pytest.raises(
             BrokerConnectionError, match=r"No broker of kafka.bootstrap.servers"
@@ -82,7 +84,7 @@ def test_fault_05_silent_servers_share_the_time() -> None:
 
 def test_fault_22_a_deadline_used_up_before_says_so() -> None:
     """The brokers are not blamed, who were not asked."""
-    with responding_with(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+    with responding_with(MetadataResponse()) as fake, closing(client_of(fake.address)) as cluster:
         with pytest.raises(KafkaTimeoutError, match=r"used up.*kafka\.default\.api\.timeout\.ms"):
             cluster.topics(["t"], Deadline.after(0))
         assert fake.requests == []
@@ -92,7 +94,7 @@ def test_fault_22_waiting_for_a_topic_leaves_time_for_the_rest() -> None:
     missing = Topic(name="t", error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     with (
         responding_with(MetadataResponse(topics=[missing])) as fake,
-        cluster_of(fake.address) as cluster,
+        closing(client_of(fake.address)) as cluster,
         sleeps_take_no_time(),
     ):
         deadline = Deadline.after(2_000)
@@ -114,7 +116,7 @@ def test_fault_18_waiting_for_a_leader_takes_few_requests() -> None:
                 for each in partitions[4:]:
                     cluster.move_leader(each, 1)
 
-        cluster.spoil(MetadataRequest, faults.changed(elect))
+        cluster.add_fault(MetadataRequest, faults.changed(elect))
         wanted = dict.fromkeys(partitions, LATEST_TIMESTAMP)
         assert list_offsets(client, wanted, Deadline.after(5_000)) == dict.fromkeys(partitions, 0)
         assert len(cluster.nodes[1].broker.requests) < 30
@@ -123,7 +125,7 @@ def test_fault_18_waiting_for_a_leader_takes_few_requests() -> None:
 def test_a_missing_leader_names_the_partition() -> None:
     partition = Topic.MetadataResponsePartition(leader_id=-1)
     response = MetadataResponse(topics=[Topic(name="t", partitions=[partition])])
-    with responding_with(response) as fake, cluster_of(fake.address) as cluster:
+    with responding_with(response) as fake, closing(client_of(fake.address)) as cluster:
         with pytest.raises(BrokerError, match=r"Metadata of t-0: .*LEADER_NOT_AVAILABLE"):
             cluster.leader(TopicPartition("t", 0), Deadline.after(1_000))
         with pytest.raises(BrokerError, match=r"Metadata of t-1: .*UNKNOWN_TOPIC_OR_PARTITION"):
@@ -140,7 +142,7 @@ def test_reading_never_creates_a_topic(version: int, topics: list[RequestedTopic
         ApiVersionsRequest: lambda _r, _v: versions_of(MetadataRequest, highest=version),
         MetadataRequest: lambda _r, _v: existing,
     }
-    with ScriptedBroker(handlers) as fake, cluster_of(fake.address) as cluster:
+    with ScriptedBroker(handlers) as fake, closing(client_of(fake.address)) as cluster:
         found = cluster.topics(["t", "missing"], Deadline.after(5_000))
         assert {name: topic.error_code for name, topic in found.items()} == {
             "t": ErrorCode.NONE,
@@ -153,7 +155,7 @@ def test_reading_never_creates_a_topic(version: int, topics: list[RequestedTopic
 
 
 def test_fault_22_a_topic_missing_in_metadata_is_unknown() -> None:
-    with responding_with(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+    with responding_with(MetadataResponse()) as fake, closing(client_of(fake.address)) as cluster:
         found = cluster.topics(["t"], Deadline.after(5_000))
         assert found["t"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         with pytest.raises(BrokerError, match=r"Metadata of t-0.*UNKNOWN_TOPIC_OR_PARTITION"):
@@ -196,14 +198,14 @@ def test_a_replaced_connection_closes_after_its_last_response() -> None:
         stack.callback(client.close)
         client.topics([], soon)
         idle = client.broker(1, soon)
-        cluster.spoil(MetadataRequest, faults.only(2, refusal))  # as node, and as bootstrap server
+        cluster.add_fault(MetadataRequest, refusal, count=2)  # as node, and as bootstrap server
         client.topics([], soon)
         busy = client.broker(1, soon)
         assert busy is not idle
         assert idle.is_closed
 
         sent = busy.send(ListOffsetsRequest(topics=[]), soon)
-        cluster.spoil(MetadataRequest, faults.only(1, refusal))
+        cluster.add_fault(MetadataRequest, refusal, count=1)
         client.topics([], soon)
         assert client.broker(1, soon) is not busy
         busy.receive(sent, ListOffsetsResponse, soon)
@@ -219,7 +221,7 @@ def test_fault_05_after_one_time_out_no_older_connection_is_trusted() -> None:
         cluster.add_topic("t", 3)
         half_open = faults.HalfOpen()
         for kind in (MetadataRequest, ListOffsetsRequest):
-            cluster.spoil(kind, half_open)
+            cluster.add_fault(kind, half_open)
         with closing(cluster.client(request_timeout_ms=1_000)) as client:
             list_offsets(client, latest, Deadline.after(30_000))
             half_open.silence()
@@ -234,7 +236,7 @@ def test_fault_05_half_open_connections_cost_metadata_one_time_out() -> None:
     with FakeCluster(nodes=3) as cluster:
         half_open = faults.HalfOpen()
         for kind in (MetadataRequest, ListOffsetsRequest):
-            cluster.spoil(kind, half_open)
+            cluster.add_fault(kind, half_open)
         with closing(cluster.client()) as client:
             soon = Deadline.after(60_000)
             client.topics([], soon)
@@ -251,7 +253,7 @@ def test_a_connection_that_responded_meanwhile_is_kept() -> None:
         soon = Deadline.after(60_000)
         client.topics([], soon)
         silent, good = client.broker(1, soon), client.broker(2, soon)
-        cluster.spoil(ListOffsetsRequest, faults.response_lost, node=1)
+        cluster.add_fault(ListOffsetsRequest, faults.response_lost, node=1)
         sent = silent.send(ListOffsetsRequest(topics=[]), soon)
         good.request(ListOffsetsRequest(topics=[]), ListOffsetsResponse, soon)
         with pytest.raises(KafkaTimeoutError):
@@ -272,7 +274,7 @@ def test_fault_41_a_throttled_broker_has_longer_for_requests_in_flight() -> None
     with FakeCluster() as cluster, closing(cluster.client(request_timeout_ms=400)) as client:
         soon = Deadline.after(60_000)
         client.topics([], soon)
-        cluster.spoil(ListOffsetsRequest, throttled_first)
+        cluster.add_fault(ListOffsetsRequest, throttled_first)
         broker = client.broker(1, soon)
         sent = [broker.send(ListOffsetsRequest(topics=[]), soon) for _ in range(2)]
         for each in sent:
@@ -334,7 +336,7 @@ def test_fault_05_a_dead_connection_leaves_time_for_others() -> None:
     with (
         ScriptedBroker({MetadataRequest: once}) as dying,
         responding_with(MetadataResponse(topics=[Topic(name="t")])) as healthy,
-        cluster_of(dying.address, healthy.address) as cluster,
+        closing(client_of(dying.address, healthy.address)) as cluster,
     ):
         cluster.topics(["t"], Deadline.after(5_000))
         assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
@@ -345,7 +347,9 @@ def test_metadata_without_brokers_keeps_the_known_ones() -> None:
     with one_partition() as (cluster, client):
         leader, _ = client.leader(PARTITION, Deadline.after(5_000))
         broker = client.broker(leader.node_id, Deadline.after(5_000))
-        cluster.spoil(MetadataRequest, faults.changed(lambda response: response.brokers.clear()))
+        cluster.add_fault(
+            MetadataRequest, faults.changed(lambda response: response.brokers.clear())
+        )
         client.topics(["t"], Deadline.after(5_000))
         assert not broker.is_closed
         assert client.broker(leader.node_id, Deadline.after(5_000)) is broker
@@ -353,7 +357,7 @@ def test_metadata_without_brokers_keeps_the_known_ones() -> None:
 
 def test_fault_13_versions_of_a_cluster_that_lists_no_brokers() -> None:
     """As Kafka 0.8 before it has a topic."""
-    with responding_with(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+    with responding_with(MetadataResponse()) as fake, closing(client_of(fake.address)) as cluster:
         versions = cluster.common_versions(Deadline.after(5_000))
         assert versions.range_of(MetadataRequest) == MetadataRequest.versions
 
@@ -365,7 +369,7 @@ def test_a_slow_broker_has_time_beside_dead_ones() -> None:
 
     with ScriptedBroker({MetadataRequest: slow}) as fake:
         nowhere = [Address("127.0.0.1", 1)] * 20
-        with cluster_of(fake.address, *nowhere, setup_ms=2_000) as cluster:
+        with closing(client_of(fake.address, *nowhere)) as cluster:
             assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
 
 
@@ -378,7 +382,7 @@ def test_names_that_kafka_does_not_allow_are_left_out(
         return
     invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
     response = MetadataResponse(topics=[Topic(name="good"), Topic(name=name, error_code=invalid)])
-    with responding_with(response) as broker, cluster_of(broker.address) as cluster:
+    with responding_with(response) as broker, closing(client_of(broker.address)) as cluster:
         for _ in range(2):  # the second response is the same one
             assert [*cluster.topics(None, Deadline.after(5_000))] == ["good"]
         assert "listed 1 topics with names that Kafka does not allow" in caplog.text
@@ -390,7 +394,7 @@ def test_fault_39_of_a_topic_that_is_listed_twice_the_last_one_counts(
     names: list[str] | None,
 ) -> None:
     response = MetadataResponse(topics=[Topic(name="t"), Topic(name="t", is_internal=True)])
-    with responding_with(response) as broker, cluster_of(broker.address) as cluster:
+    with responding_with(response) as broker, closing(client_of(broker.address)) as cluster:
         [found] = cluster.with_any_broker(
             lambda each, setup: request_metadata(each, names, setup), Deadline.after(5_000)
         ).topics
@@ -399,7 +403,7 @@ def test_fault_39_of_a_topic_that_is_listed_twice_the_last_one_counts(
 
 def test_a_warning_about_names_is_printable(caplog: pytest.LogCaptureFixture) -> None:
     response = MetadataResponse(topics=[Topic(name="a\x1b[2J\n" + "b" * 1_000)])
-    with responding_with(response) as broker, cluster_of(broker.address) as cluster:
+    with responding_with(response) as broker, closing(client_of(broker.address)) as cluster:
         assert cluster.topics(None, Deadline.after(5_000)) == {}
     [record] = caplog.records
     assert record.getMessage().isprintable()

@@ -44,14 +44,16 @@ def test_fault_39_a_missing_offset_is_an_error(
 ) -> None:
     with one_partition() as (cluster, client):
         cluster.offer(OffsetFetchRequest, VersionRange(0, highest))
-        cluster.spoil(OffsetFetchRequest, faults.changed(change))
+        cluster.add_fault(OffsetFetchRequest, faults.changed(change))
         with pytest.raises(OutOfStepError, match=reason):
             committed_offsets(client, "g", [PARTITION], asked_twice(cluster, OffsetFetchRequest))
 
 
 def test_fault_39_a_missing_commit_result_is_an_error() -> None:
     with one_partition() as (cluster, client):
-        cluster.spoil(OffsetCommitRequest, faults.changed(lambda response: response.topics.clear()))
+        cluster.add_fault(
+            OffsetCommitRequest, faults.changed(lambda response: response.topics.clear())
+        )
         with pytest.raises(OutOfStepError, match=r"t-0 at offset 3.*lacks the partition"):
             commit_offsets(client, "g", {PARTITION: 3}, asked_twice(cluster, OffsetCommitRequest))
 
@@ -62,7 +64,7 @@ def test_fault_39_a_missing_commit_result_is_an_error() -> None:
 )
 def test_fault_49_a_coordinator_that_is_not_ready(kind: type[Request], error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
-        cluster.push_errors(kind, error, error)
+        cluster.add_fault(kind, error=error, count=2)
         commit_offsets(client, "g", {PARTITION: 2}, Deadline.after(SOON_MS))
         found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
         assert found == {PARTITION: 2}

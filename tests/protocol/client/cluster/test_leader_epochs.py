@@ -93,7 +93,7 @@ def test_fault_17_stale_metadata_does_not_move_a_leader() -> None:
             row = response.topics[0].partitions[0]
             row.leader_id, row.leader_epoch = 1, 0
 
-        cluster.spoil(MetadataRequest, faults.changed(older))
+        cluster.add_fault(MetadataRequest, faults.changed(older))
         client.forget("t")
         assert read(client, 0, 3) == ABC
         assert {node for node, _, _ in cluster.asked(FetchRequest)} == {2}
@@ -164,7 +164,7 @@ def diverging(response: FetchResponse) -> None:
 
 def test_fault_20_one_response_does_not_prove_truncation() -> None:
     with one_partition(*IN_THREE) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.only(1, faults.changed(diverging)))
+        cluster.add_fault(FetchRequest, faults.changed(diverging), count=1)
         assert read(client, 0, 3) == ABC
         assert len(cluster.asked(MetadataRequest)) == 2
 
@@ -194,6 +194,6 @@ def test_fault_20_out_of_range_from_a_leader_without_epochs() -> None:
         return fetch
 
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
-        cluster.spoil(FetchRequest, unable)
+        cluster.add_fault(FetchRequest, unable)
         assert read(client, 0, 3) == ABC
         assert cluster.asked(ListOffsetsRequest)

@@ -65,7 +65,7 @@ def with_another_broker(response: MetadataResponse) -> None:
 def test_fault_22_one_broker_may_have_the_topic(fault: faults.Fault) -> None:
     with known_brokers() as (cluster, client):
         cluster.delete_topic("t")
-        cluster.spoil(MetadataRequest, fault, node=3)
+        cluster.add_fault(MetadataRequest, fault, node=3)
         assert unknown_to_all(client, ["t"]) == set()
 
 

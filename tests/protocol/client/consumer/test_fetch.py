@@ -44,14 +44,15 @@ def test_nothing_is_fetched_behind_the_end() -> None:
 def test_fault_16_17_and_40_after_an_error_the_same_offset_is_fetched() -> None:
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         passing = faults.errors("NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH KAFKA_STORAGE_ERROR")
-        cluster.push_errors(FetchRequest, ErrorCode.NONE, *passing)
+        for error in (ErrorCode.NONE, *passing):
+            cluster.add_fault(FetchRequest, error=error, count=1)
         assert read(client, 0, 3) == ABC
         assert fetched_offsets(cluster) == [0, 1, 1, 1, 1, 2]
 
 
 def test_fault_26_an_authorization_error_is_not_retried() -> None:
     with one_partition(*IN_THREE) as (cluster, client):
-        cluster.push_errors(FetchRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match=r"TOPIC_AUTHORIZATION_FAILED.*READ"):
             read(client, 0, 2)
         assert fetched_offsets(cluster) == [0]
@@ -59,7 +60,7 @@ def test_fault_26_an_authorization_error_is_not_retried() -> None:
 
 def test_fault_27_an_offset_out_of_range() -> None:
     with one_partition(*IN_THREE) as (cluster, client):
-        cluster.push_errors(FetchRequest, ErrorCode.OFFSET_OUT_OF_RANGE)
+        cluster.add_fault(FetchRequest, error=ErrorCode.OFFSET_OUT_OF_RANGE, count=1)
         assert read(client, 0, 3) == ABC, "a stale leader"
         cluster.log(PARTITION).delete_before(2)
         with pytest.raises(OffsetOutOfRangeError, match=r"offset 1 of t-0 .*\[2, 3\)"):
@@ -72,7 +73,7 @@ def test_fault_31_flipped_byte() -> None:
         data.records = bytes(data.records or b"")[:-1] + b"?"
 
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.changed(flip))
+        cluster.add_fault(FetchRequest, faults.changed(flip))
         for _ in range(2):
             with pytest.raises(CorruptRecordError, match="of t-0 at offset 0: the CRC-32C"):
                 read(client, 0, 1)
@@ -84,7 +85,8 @@ def test_the_caller_s_time_does_not_count_as_idle() -> None:
         one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client),
         sleeps_take_no_time() as pass_seconds,
     ):
-        cluster.push_errors(FetchRequest, ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        for error in (ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+            cluster.add_fault(FetchRequest, error=error, count=1)
         range_ = fetch_range(client, OffsetRange(PARTITION, 0, 2), IDLE_MS)
         next(range_)
         pass_seconds(IDLE_MS / 1000 + 0.1)
@@ -96,7 +98,7 @@ def test_immediate_empty_responses_are_not_polled_in_a_loop() -> None:
         response.responses[0].partitions[0].records = b""
 
     with one_partition((b"a",)) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(FetchRequest, faults.changed(empty))
+        cluster.add_fault(FetchRequest, faults.changed(empty))
         with pytest.raises(KafkaTimeoutError):
             read(client, 0, 1, idle_ms=1_000)
         assert len(fetched_offsets(cluster)) <= 1_010  # at least 1 ms between two requests
@@ -104,7 +106,7 @@ def test_immediate_empty_responses_are_not_polled_in_a_loop() -> None:
 
 def test_after_a_long_poll_the_next_fetch_is_sent_at_once() -> None:
     with one_partition((b"a",)) as (cluster, client), sleeps_take_no_time() as time:
-        cluster.spoil(FetchRequest, faults.changed(lambda _: time(0.5)))
+        cluster.add_fault(FetchRequest, faults.changed(lambda _: time(0.5)))
         with pytest.raises(OffsetOutOfRangeError):
             read(client, 1, 2, idle_ms=2_000)
         assert time.pauses_ms == []
@@ -128,7 +130,7 @@ def test_a_batch_before_the_position_yields_no_offset_twice() -> None:
         def widen(response: FetchResponse) -> None:
             response.responses[0].partitions[0].records = wider
 
-        cluster.spoil(
+        cluster.add_fault(
             FetchRequest, lambda handler: faults.in_turn(handler, faults.changed(widen)(handler))
         )
         assert [offset for offset, _ in read(client, 2, 20)] == [*range(2, 20)]
@@ -142,6 +144,6 @@ def test_a_batch_behind_a_stale_high_watermark_is_fetched_again() -> None:
         response.responses[0].partitions[0].high_watermark = 1
 
     with one_partition((b"a",), (b"b",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.only(1, faults.changed(stale)))
+        cluster.add_fault(FetchRequest, faults.changed(stale), count=1)
         assert read(client, 0, 2) == ABC[:2]
         assert fetched_offsets(cluster) == [0, 1]

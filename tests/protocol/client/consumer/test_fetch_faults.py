@@ -52,7 +52,7 @@ def test_fault_29_the_last_batch_is_cut_at_every_byte() -> None:
     """Complete batches are used, and the rest is fetched again."""
     cuts: list[int] = []
     with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.records_cut_at(cuts))
+        cluster.add_fault(FetchRequest, faults.records_cut_at(cuts))
         for length in range(len(batch_of(b"a", b"b") + batch_of(b"c"))):
             cuts.append(length)
             assert read(client, 0, 3) == ABC
@@ -152,7 +152,7 @@ def test_fault_35_responses_with_aborted_records_are_progress() -> None:
             log.append(in_transaction(1, b"no"))
         log.end_transaction(1, ABORT)
         log.append(batch_of(b"end"))
-        cluster.spoil(FetchRequest, faults.changed(lambda _: pass_seconds(0.1)))
+        cluster.add_fault(FetchRequest, faults.changed(lambda _: pass_seconds(0.1)))
         assert read(client, 0, 42, idle_ms=3_000) == [(41, b"end")]
         assert len(cluster.asked(FetchRequest)) == 42
 
@@ -183,9 +183,8 @@ def test_fault_36_an_open_transaction_hides_later_records() -> None:
 @pytest.mark.parametrize("error", SESSION_ERRORS)
 def test_fault_38_session_errors_lead_to_a_full_fetch(error: ErrorCode) -> None:
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
-        fine, broken = faults.only(0, faults.closing), faults.only(2, faults.refusing_all(error))
-        cluster.spoil(FetchRequest, lambda handler: faults.in_turn(handler, broken(handler)))
-        cluster.spoil(FetchRequest, fine)
+        broken = faults.only(2, faults.refusing_all(error))
+        cluster.add_fault(FetchRequest, lambda handler: faults.in_turn(handler, broken(handler)))
         assert read(client, 0, 3) == ABC
         for _, request, _ in cluster.asked(FetchRequest):
             assert (request.session_id, request.session_epoch) == (0, FINAL_SESSION_EPOCH)
@@ -197,7 +196,7 @@ def test_fault_38_an_unrequested_session_is_ignored() -> None:
         response.session_id = 77
 
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.changed(hand_out))
+        cluster.add_fault(FetchRequest, faults.changed(hand_out))
         assert read(client, 0, 3) == ABC
 
 
@@ -213,9 +212,9 @@ def test_fault_39_a_missing_partition_is_fetched_again(change: Any) -> None:
         ),
         sleeps_take_no_time(),
     ):
-        cluster.spoil(FetchRequest, faults.only(3, faults.changed(change)))
+        cluster.add_fault(FetchRequest, faults.changed(change), count=3)
         assert read(client, 0, 3) == ABC
-        cluster.spoil(FetchRequest, faults.changed(change))
+        cluster.add_fault(FetchRequest, faults.changed(change))
         before = len(cluster.asked(FetchRequest))
         with pytest.raises(OutOfStepError, match=r"Fetch of t-0 at offset 0 .*lacks the partition"):
             read(client, 0, 3, idle_ms=2_000)
@@ -234,7 +233,7 @@ MOVED = faults.errors(
 @pytest.mark.parametrize("error", TEMPORARY + MOVED)
 def test_fault_17_and_40_temporary_errors_of_list_offsets_are_retried(error: ErrorCode) -> None:
     with one_partition(*IN_THREE) as (cluster, client):
-        cluster.push_errors(ListOffsetsRequest, *[error] * 3)
+        cluster.add_fault(ListOffsetsRequest, error=error, count=3)
         assert offset_of(client) == 3
         assert len(cluster.asked(ListOffsetsRequest)) == 4
 
@@ -245,8 +244,8 @@ def test_fault_40_lasting_errors_end_at_the_deadline(error: ErrorCode) -> None:
         one_partition((b"a",), retry_backoff_ms=100, retry_backoff_max_ms=400) as (cluster, client),
         sleeps_take_no_time(),
     ):
-        cluster.spoil(FetchRequest, faults.refusing(error))
-        cluster.spoil(ListOffsetsRequest, faults.refusing(error))
+        cluster.add_fault(FetchRequest, error=error)
+        cluster.add_fault(ListOffsetsRequest, error=error)
         started = time.monotonic()
         with pytest.raises(BrokerError, match=rf"Fetch of t-0 at offset 0 .*{error.name}"):
             read(client, 0, 1, idle_ms=2_000)
@@ -265,7 +264,7 @@ def test_fault_40_a_response_error_is_not_retried_in_a_loop(error: ErrorCode) ->
         one_partition((b"a",), retry_backoff_ms=200, retry_backoff_max_ms=400) as (cluster, client),
         sleeps_take_no_time(),
     ):
-        cluster.spoil(FetchRequest, faults.refusing_all(error))
+        cluster.add_fault(FetchRequest, faults.refusing_all(error))
         with pytest.raises(BrokerError, match=error.name):
             read(client, 0, 1, idle_ms=3_000)
         assert len(cluster.asked(FetchRequest)) <= 20
@@ -287,7 +286,7 @@ def test_fault_41_a_throttled_read_waits_and_is_complete() -> None:
         one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client),
         sleeps_take_no_time() as time,
     ):
-        cluster.spoil(FetchRequest, throttling(5_000))
+        cluster.add_fault(FetchRequest, throttling(5_000))
         assert read(client, 0, 3, idle_ms=10_000) == ABC
         assert [round(ms, -3) for ms in time.pauses_ms] == [5_000, 5_000]
         assert cluster.nodes[1].broker.connections == 2  # the first contact, and the leader
@@ -300,7 +299,7 @@ def test_fault_41_below_2_0_the_broker_waits_itself(version: int, waits: bool) -
         sleeps_take_no_time() as time,
     ):
         cluster.offer(FetchRequest, VersionRange(0, version))
-        cluster.spoil(FetchRequest, throttling(5_000))
+        cluster.add_fault(FetchRequest, throttling(5_000))
         assert read(client, 0, 3, idle_ms=10_000) == ABC
         assert bool(time.pauses_ms) is waits
 
@@ -325,7 +324,7 @@ def test_fault_41_a_response_with_only_a_throttle_time(rack: str) -> None:
         sleeps_take_no_time() as time,
     ):
         node = 2 if rack else 1
-        cluster.spoil(FetchRequest, faults.only(3, over_quota(5_000)), node)
+        cluster.add_fault(FetchRequest, over_quota(5_000), node=node, count=3)
         assert read(client, 0, 3, idle_ms=60_000) == ABC
         assert [round(ms, -3) for ms in time.pauses_ms] == [5_000] * 3
         # No other replica, and no new metadata.
@@ -335,7 +334,7 @@ def test_fault_41_a_response_with_only_a_throttle_time(rack: str) -> None:
 
 def test_fault_41_throttled_until_the_time_out() -> None:
     with one_partition((b"a",)) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(FetchRequest, over_quota(200))
+        cluster.add_fault(FetchRequest, over_quota(200))
         with pytest.raises(KafkaError, match=r"Fetch to broker 1 .*throttles|Cannot fetch record"):
             read(client, 0, 1, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) <= 12
@@ -346,7 +345,7 @@ def test_fault_41_batches_are_yielded_before_the_wait() -> None:
     few_tries = {"retry_backoff_ms": 2_000, "retry_backoff_max_ms": 2_000}
     options: dict[str, Any] = {"max_partition_fetch_bytes": 1} | few_tries
     with one_partition(*IN_THREE, **options) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(FetchRequest, throttling(60_000))
+        cluster.add_fault(FetchRequest, throttling(60_000))
         range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), 10_000)
         assert len(next(range_).batches) == 1
         with pytest.raises(KafkaTimeoutError, match=r"Fetch to broker 1 .*throttles .*quota"):
@@ -382,7 +381,7 @@ def test_fault_16_the_leader_moves_between_responses() -> None:
             # The batch in this response still comes from the previous leader.
             cluster.move_leader(PARTITION, cluster.leader(PARTITION) % 3 + 1)
 
-        cluster.spoil(FetchRequest, faults.changed(move))
+        cluster.add_fault(FetchRequest, faults.changed(move))
         assert read(client, 0, 12) == [(n, b"%d" % n) for n in range(12)]
 
 
@@ -392,7 +391,7 @@ def test_fault_16_the_leader_moves_between_responses() -> None:
 def test_every_error_code_is_raised_or_retried() -> None:
     with one_partition(*IN_THREE) as (cluster, client), sleeps_take_no_time():
         for error in ErrorCode:
-            cluster.push_errors(FetchRequest, error)
+            cluster.add_fault(FetchRequest, error=error, count=1)
             try:
                 assert read(client, 0, 3, idle_ms=SOON_MS) == ABC
             except KafkaError as refusal:

@@ -196,13 +196,7 @@ def test_many_partitions_are_asked_for_in_several_requests(
 def test_fault_17_a_range_with_an_error_is_left(error: ErrorCode) -> None:
     """Together with what can be read alone, it is whole."""
     with partitions(nodes=1) as (cluster, client):
-
-        def refuse_one(response: Any) -> None:
-            for data in response.responses[0].partitions:
-                if data.partition_index == 3:
-                    data.error_code, data.records = int(error), None
-
-        cluster.spoil(FetchRequest, faults.only(1, faults.changed(refuse_one)))
+        cluster.add_fault(FetchRequest, error=error, partition=3, count=1)
         wanted = ranges(cluster)
         assert sorted(read(client, wanted)) == all_values(numbers=[0, 1, 2, 4, 5, 6])
         assert [each.rest.topic_partition.partition for each in wanted if not each.is_done] == [3]
@@ -230,7 +224,7 @@ def test_fault_19_a_connection_breaks_between_two_responses() -> None:
         for number, fetched in enumerate(fetched_in(client, wanted)):
             found += values_in([fetched])
             if number == 0:
-                cluster.spoil(FetchRequest, faults.only(1, faults.closing))
+                cluster.add_fault(FetchRequest, faults.closing, count=1)
         assert 0 < len(found) < 4 * COUNT
         assert sorted(found + read_rest(client, wanted)) == all_values()
 
@@ -244,7 +238,7 @@ def test_fault_21_every_broker_names_a_preferred_replica(preferred: int) -> None
             for data in response.responses[0].partitions:
                 data.preferred_read_replica, data.records = preferred, b""
 
-        cluster.spoil(FetchRequest, faults.changed(name_replica))
+        cluster.add_fault(FetchRequest, faults.changed(name_replica))
         wanted = ranges(cluster)
         assert read(client, wanted) == []
         assert len(cluster.asked(FetchRequest)) <= 2 * len(cluster.nodes)
@@ -280,7 +274,7 @@ def test_fault_31_a_damaged_batch_leaves_its_range() -> None:
             data = response.responses[0].partitions[2]
             data.records = bytes(data.records[:-1]) + b"?"
 
-        cluster.spoil(FetchRequest, faults.only(1, faults.changed(damage)))
+        cluster.add_fault(FetchRequest, faults.changed(damage), count=1)
         wanted = ranges(cluster)
         assert sorted(read(client, wanted)) == all_values(numbers=[0, 1, 3, 4, 5, 6])
         assert read_rest(client, wanted) == all_values(numbers=[2])
@@ -292,7 +286,7 @@ def test_fault_41_a_throttled_response_without_partitions() -> None:
         def throttle(response: Any) -> None:
             response.responses, response.throttle_time_ms = [], 1
 
-        cluster.spoil(FetchRequest, faults.only(1, faults.changed(throttle)))
+        cluster.add_fault(FetchRequest, faults.changed(throttle), count=1)
         wanted = ranges(cluster)
         assert sorted(read(client, wanted) + read_rest(client, wanted)) == all_values()
 

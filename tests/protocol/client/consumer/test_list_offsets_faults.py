@@ -66,7 +66,7 @@ def test_a_deadline_that_cuts_a_try_does_not_hide_the_error_before() -> None:
         def once(handler: Handler) -> Handler:
             return faults.in_turn(handler, faults.response_lost(handler))
 
-        cluster.spoil(MetadataRequest, once)
+        cluster.add_fault(MetadataRequest, once)
         passes = PassesWhen(lambda: len(cluster.asked(MetadataRequest)) >= asked + 2)
         with pytest.raises(BrokerError, match="LEADER_NOT_AVAILABLE"):
             list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, passes)
@@ -76,9 +76,9 @@ def test_a_deadline_that_cuts_a_try_does_not_hide_the_error_before() -> None:
 @pytest.mark.parametrize("offset", [-(2**63), -2])
 def test_fault_39_negative_offsets(position: int, offset: int) -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(ListOffsetsRequest, faults.only(2, listing(offset)))
+        cluster.add_fault(ListOffsetsRequest, listing(offset), count=2)
         assert offset_of(client, position) == (1 if position == LATEST_TIMESTAMP else 0)
-        cluster.spoil(ListOffsetsRequest, listing(offset))
+        cluster.add_fault(ListOffsetsRequest, listing(offset))
         with pytest.raises(ProtocolError, match=rf"ListOffsets of t-0 to broker 1 .*{offset}"):
             list_offsets(client, {PARTITION: position}, asked_again(cluster))
 
@@ -89,7 +89,7 @@ def test_fault_39_no_earliest_or_latest_offset(position: int, version: int) -> N
     """-1 means that there is no such record; every log has a first and a last offset."""
     with one_partition((b"a",)) as (cluster, client):
         cluster.offer(ListOffsetsRequest, VersionRange(0, version))
-        cluster.spoil(ListOffsetsRequest, listing(-1))
+        cluster.add_fault(ListOffsetsRequest, listing(-1))
         with pytest.raises(ProtocolError, match=r"ListOffsets of t-0 to broker 1 "):
             list_offsets(client, {PARTITION: position}, asked_again(cluster))
 
@@ -112,7 +112,7 @@ def add_others(response: ListOffsetsResponse) -> None:
 @pytest.mark.parametrize("change", [omit, add_others])
 def test_fault_39_list_offsets_with_wrong_partitions(change: Any) -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
+        cluster.add_fault(ListOffsetsRequest, faults.changed(change), count=2)
         assert offset_of(client, LATEST_TIMESTAMP) == 1
 
 
@@ -131,7 +131,7 @@ def test_fault_23_an_unknown_partition_fails_before_the_deadline(unknown: TopicP
 
 def test_fault_23_the_leader_no_longer_knows_the_partition() -> None:
     with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(ListOffsetsRequest, faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        cluster.add_fault(ListOffsetsRequest, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         deadline = Deadline.after(60_000)
         with pytest.raises(BrokerError, match="ListOffsets of t-0 to broker 1"):
             list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, deadline)
@@ -143,10 +143,10 @@ def test_fault_18_the_error_before_the_deadline_is_raised() -> None:
     u0 = TopicPartition("u", 0)
     with one_partition() as (cluster, client), sleeps_take_no_time():
         cluster.add_topic("u")
-        cluster.push_errors(ListOffsetsRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        cluster.add_fault(ListOffsetsRequest, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, count=1)
         client.leader(PARTITION, Deadline.after(SOON_MS))
         client.leader(u0, Deadline.after(SOON_MS))
-        cluster.spoil(MetadataRequest, faults.changed(lambda _: sleep_ms(SOON_MS)))
+        cluster.add_fault(MetadataRequest, faults.changed(lambda _: sleep_ms(SOON_MS)))
         wanted = dict.fromkeys([PARTITION, u0], LATEST_TIMESTAMP)
         with pytest.raises(BrokerError, match="NOT_LEADER_OR_FOLLOWER"):
             list_offsets(client, wanted, Deadline.after(SOON_MS))
@@ -154,8 +154,8 @@ def test_fault_18_the_error_before_the_deadline_is_raised() -> None:
 
 def test_fault_22_a_briefly_unknown_partition_is_retried() -> None:
     with one_partition((b"a",)) as (cluster, client):
-        unknown = faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        cluster.spoil(ListOffsetsRequest, faults.only(3, unknown))
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        cluster.add_fault(ListOffsetsRequest, error=unknown, count=3)
         assert offset_of(client, LATEST_TIMESTAMP) == 1
 
 
@@ -258,7 +258,7 @@ def with_nameless_topic(response: MetadataResponse) -> None:
 @pytest.mark.parametrize("change", [doubled, with_other_topic, with_nameless_topic])
 def test_fault_39_metadata_with_wrong_topics(change: Any) -> None:
     with one_partition(*IN_THREE) as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.changed(change))
+        cluster.add_fault(MetadataRequest, faults.changed(change))
         assert read(client, 0, 3) == ABC
         assert [*client.topics(["t"], Deadline.after(SOON_MS))] == ["t"]
 
@@ -294,7 +294,7 @@ def test_fault_13_older_brokers_do_not_know_it() -> None:
 )
 def test_what_fails_is_left_out(fault: faults.Fault) -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(ListOffsetsRequest, faults.only(1, fault))
+        cluster.add_fault(ListOffsetsRequest, fault, count=1)
         assert newest(client) == {}
 
 

@@ -90,7 +90,7 @@ def test_a_failed_poll_is_retried(fault: faults.Fault) -> None:
     with polled() as (cluster, poll):
         latest(poll)
         cluster.append(PARTITIONS[0], b"x")
-        cluster.spoil(ListOffsetsRequest, faults.only(1, fault))
+        cluster.add_fault(ListOffsetsRequest, fault, count=1)
         assert latest(poll) == [1, 0, 0, 0]
         assert latest(poll) == [1, 0, 0, 0]
 
@@ -98,7 +98,7 @@ def test_a_failed_poll_is_retried(fault: faults.Fault) -> None:
 def test_a_final_error_is_raised() -> None:
     with polled() as (cluster, poll):
         latest(poll)
-        cluster.push_errors(ListOffsetsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        cluster.add_fault(ListOffsetsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             latest(poll)
         assert latest(poll) == [0, 0, 0, 0]
@@ -108,7 +108,7 @@ def test_fault_23_an_unknown_partition_is_raised_at_once() -> None:
     """The driver of a stream has its own wait, which asks for new metadata."""
     with polled() as (cluster, poll):
         latest(poll)
-        cluster.push_errors(ListOffsetsRequest, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        cluster.add_fault(ListOffsetsRequest, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, count=1)
         with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             latest(poll)
         assert latest(poll) == [0, 0, 0, 0]

@@ -8,9 +8,8 @@ from kafka_protocol.client.consumer.errors import TopicGoneError
 from kafka_protocol.client.consumer.log_bounds import list_log_bounds_of_topic
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
-from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
-from tests.fakes import faults
 from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -26,13 +25,9 @@ def test_the_bounds_are_current() -> None:
 
 
 def test_fault_22_a_broker_that_does_not_know_the_topic_yet() -> None:
-    def omit(response: MetadataResponse) -> None:
-        for topic in response.topics:
-            topic.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            topic.partitions = []
-
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.only(3, faults.changed(omit)))
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        cluster.add_fault(MetadataRequest, error=unknown, count=3)
         assert list_log_bounds_of_topic(client, PARTITION, None) == LogBounds(0, 1)
 
 
@@ -54,6 +49,6 @@ def test_fault_24_a_re_created_empty_topic_is_detected() -> None:
 
 def test_fault_26_an_authorization_error_is_raised_at_once() -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.push_errors(ListOffsetsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        cluster.add_fault(ListOffsetsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             list_log_bounds_of_topic(client, PARTITION, None)

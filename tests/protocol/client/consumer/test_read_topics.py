@@ -133,7 +133,7 @@ def test_a_partition_that_is_gone_for_a_while(cluster: FakeCluster) -> None:
     add_partition(cluster)
     with closing(client_of(cluster)) as client:
         follower = Follower(client)
-        cluster.spoil(MetadataRequest, faults.changed(lack))
+        cluster.add_fault(MetadataRequest, faults.changed(lack))
         with pytest.raises(TopicGoneError, match="unknown to the brokers for 200 ms"):
             follower.poll()
         with pytest.raises(BrokerError, match="Cannot read partition 1 of topic 'orders', which"):

@@ -140,7 +140,7 @@ def test_fault_16_a_new_leader_is_found() -> None:
 @pytest.mark.parametrize("error", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER_ERROR])
 def test_fault_17_temporary_errors_are_retried(error: ErrorCode) -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.push_errors(FetchRequest, error, error)
+        cluster.add_fault(FetchRequest, error=error, count=2)
         assert size(client) > 0
 
 
@@ -154,7 +154,7 @@ def test_fault_19_a_leader_that_stays_down_is_an_error() -> None:
 
 def test_fault_26_an_authorization_error_is_raised_at_once() -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.push_errors(FetchRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match=r"Fetch of t-0 at offset 0 to broker 1 .*AUTHORIZ"):
             size(client)
 
@@ -189,7 +189,7 @@ def test_an_exceeded_quota_is_waited_for() -> None:
 
     with one_partition((b"a",)) as (cluster, client):
         before = size(client)
-        cluster.spoil(FetchRequest, faults.only(2, faults.changed(throttle)))
+        cluster.add_fault(FetchRequest, faults.changed(throttle), count=2)
         assert size(client) == before
 
 
@@ -209,7 +209,7 @@ def test_fault_39_a_response_without_the_partition() -> None:
         response.responses.clear()
 
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.changed(leave_out))
+        cluster.add_fault(FetchRequest, faults.changed(leave_out))
         with pytest.raises(OutOfStepError, match=r"t-0 at offset 0 .* lacks the partition"):
             size_until_fetched(client, cluster, 2)
 
@@ -221,6 +221,6 @@ def test_fault_32_bytes_that_are_no_batch() -> None:
                 data.records = bytes([255]) * 100
 
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.changed(spoil))
+        cluster.add_fault(FetchRequest, faults.changed(spoil))
         with pytest.raises(CorruptRecordError):
             size_until_fetched(client, cluster, 2)

@@ -120,7 +120,7 @@ def test_after_a_failure_no_replica_is_followed_for_a_while() -> None:
 @pytest.mark.parametrize("replica_id", [99, 2**31 - 1])
 def test_fault_21_a_replica_missing_in_metadata(replica_id: int) -> None:
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.only(1, send_to(replica_id)))
+        cluster.add_fault(FetchRequest, send_to(replica_id), count=1)
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5]}
 
@@ -153,7 +153,7 @@ def test_fault_21_a_replica_goes_down_during_a_read() -> None:
 def test_fault_21_after_a_replica_s_error_the_leader_is_read(error: ErrorCode) -> None:
     """From the same offset, and without a pause."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.refusing(error), FOLLOWER)
+        cluster.add_fault(FetchRequest, error=error, node=FOLLOWER)
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5], FOLLOWER: [0]}
 
@@ -170,7 +170,7 @@ def test_fault_21_a_lagging_replica_loses_nothing(lag: int, version: int) -> Non
             if follower.log.end_offset == 6:
                 follower.truncate(6 - lag)
 
-        cluster.spoil(FetchRequest, faults.changed(cut_back), FOLLOWER)
+        cluster.add_fault(FetchRequest, faults.changed(cut_back), node=FOLLOWER)
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster)[FOLLOWER][0] == 0
         assert fetched(cluster)[LEADER][-1] == 5
@@ -193,7 +193,7 @@ def test_fault_21_and_31_a_damaged_batch_on_a_replica() -> None:
         data.records = bytes(records)
 
     with nearby(max_partition_fetch_bytes=10_000) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.changed(damage), FOLLOWER)
+        cluster.add_fault(FetchRequest, faults.changed(damage), node=FOLLOWER)
         assert read(client, 0, 6) == VALUES
 
 
@@ -208,7 +208,7 @@ def test_fault_21_out_of_range_from_the_leader_is_final() -> None:
 def test_fault_21_a_leader_that_always_names_a_replica(replica_id: int) -> None:
     """With or without a rack; and it is not polled in a loop."""
     with nearby(retry_backoff_ms=200) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(FetchRequest, send_to(replica_id))
+        cluster.add_fault(FetchRequest, send_to(replica_id))
         with pytest.raises(KafkaTimeoutError, match="Cannot fetch record for offset 0 of t-0"):
             read(client, 0, 6, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) < 20
@@ -216,10 +216,9 @@ def test_fault_21_a_leader_that_always_names_a_replica(replica_id: int) -> None:
 
 def test_fault_26_the_leader_refuses_as_the_replica_did() -> None:
     with nearby() as (cluster, client):
-        refusing = faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        cluster.spoil(FetchRequest, refusing, FOLLOWER)
-        cluster.spoil(
-            FetchRequest, lambda handler: faults.in_turn(handler, refusing(handler)), LEADER
-        )
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        cluster.add_fault(FetchRequest, error=denied, node=FOLLOWER)
+        cluster.add_fault(FetchRequest, error=ErrorCode.NONE, node=LEADER, count=1)
+        cluster.add_fault(FetchRequest, error=denied, node=LEADER)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             read(client, 0, 6)

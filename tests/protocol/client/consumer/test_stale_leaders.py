@@ -62,7 +62,7 @@ def replaced_leader(nodes: int = 3, **options: Any) -> Iterator[tuple[FakeCluste
             cluster.append(PARTITION, b"b")
             cluster.append(PARTITION, b"c")
             for kind in (MetadataRequest, ListOffsetsRequest):
-                cluster.spoil(kind, as_it_was(kind), OLD)
+                cluster.add_fault(kind, as_it_was(kind), node=OLD)
             yield cluster, client
 
 
@@ -125,7 +125,7 @@ def test_another_topic_of_the_same_name_tells_nothing() -> None:
     """Its epochs are not those of the topic that answered."""
     with replaced_leader() as (cluster, client):
         for node in (NEW, 3):
-            cluster.spoil(MetadataRequest, faults.changed(other_id), node)
+            cluster.add_fault(MetadataRequest, faults.changed(other_id), node=node)
         assert offset_of(client) == 1
 
 
@@ -165,7 +165,7 @@ def told_three() -> Iterator[tuple[FakeCluster, Cluster]]:
 
 def test_an_end_that_is_lower_than_before_is_asked_again() -> None:
     with told_three() as (cluster, _):
-        cluster.spoil(ListOffsetsRequest, faults.only(1, faults.changed(lower)))
+        cluster.add_fault(ListOffsetsRequest, faults.changed(lower), count=1)
         with closing(cluster.client()) as another:  # a new plan of the same process
             assert offset_of(another) == 3
         assert len(cluster.asked(ListOffsetsRequest)) == 3
@@ -187,7 +187,7 @@ def test_a_poll_asks_again_for_a_lower_end() -> None:
         # It began with the new leader, and an answer of the old one comes in between.
         list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
         assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 4}
-        cluster.spoil(ListOffsetsRequest, faults.only(1, faults.changed(lower)), NEW)
+        cluster.add_fault(ListOffsetsRequest, faults.changed(lower), node=NEW, count=1)
         assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 4}
         cluster.append(PARTITION, b"e")
         assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 5}

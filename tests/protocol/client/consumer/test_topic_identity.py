@@ -64,7 +64,8 @@ def test_fault_22_unknown_topic_errors_of_a_stale_leader(
     ):
         offer(cluster, versions)
         assert read(client, 0, 1) == ABC[:1]  # the connection is there
-        cluster.push_errors(FetchRequest, ErrorCode.NONE, *[error] * 6)
+        cluster.add_fault(FetchRequest, error=ErrorCode.NONE, count=1)
+        cluster.add_fault(FetchRequest, error=error, count=6)
         assert read(client, 0, 3, idle_ms=2_000) == ABC
 
 
@@ -73,7 +74,7 @@ def test_fault_22_a_partition_briefly_missing_in_metadata() -> None:
         response.topics[0].partitions.clear()
 
     with one_partition(*IN_THREE) as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.only(4, faults.changed(omit)))
+        cluster.add_fault(MetadataRequest, faults.changed(omit), count=4)
         assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
 
 
@@ -138,7 +139,7 @@ def test_fault_23_a_partition_that_no_longer_exists() -> None:
             for topic in response.topics:
                 topic.partitions.clear()
 
-        cluster.spoil(MetadataRequest, faults.changed(lack))
+        cluster.add_fault(MetadataRequest, faults.changed(lack))
         with pytest.raises(TopicGoneError, match="t-0"), sleeps_take_no_time():
             read(client, 0, 3, idle_ms=IDLE_MS)
 
@@ -179,7 +180,7 @@ def test_fault_24_metadata_older_than_the_plan() -> None:
         def older(response: MetadataResponse) -> None:
             response.topics[0].topic_id = before.topic_id
 
-        cluster.spoil(MetadataRequest, faults.only(1, faults.changed(older)))
+        cluster.add_fault(MetadataRequest, faults.changed(older), count=1)
         assert read(client, 0, 3, idle_ms=IDLE_MS, topic_id=created) == ABC
 
 
@@ -201,7 +202,7 @@ def test_fault_24_metadata_of_an_old_broker_has_no_id() -> None:
 
     with one_partition(*IN_THREE, topic_propagation_max_ms=50) as (cluster, client):
         planned = cluster.topics[PARTITION.topic].topic_id
-        cluster.spoil(MetadataRequest, faults.changed(hide))
+        cluster.add_fault(MetadataRequest, faults.changed(hide))
         assert read(client, 0, 3, topic_id=planned) == ABC
         recreate(cluster, b"x", b"y", b"z")
         with pytest.raises(TopicGoneError), sleeps_take_no_time():

@@ -58,10 +58,12 @@ def test_brokers_below_3_0_cannot_list_or_describe_any() -> None:
 def test_fault_49_a_coordinator_that_loads_is_asked_again() -> None:
     with transactional() as (cluster, client):
         opened(client, b"a")
-        cluster.push_errors(ListTransactionsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        cluster.add_fault(
+            ListTransactionsRequest, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=1
+        )
         assert list_open(client, "a", soon()) == OpenTransactions(frozenset("a"), ())
-        cluster.push_errors(
-            ListTransactionsRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 10_000
+        cluster.add_fault(
+            ListTransactionsRequest, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=10_000
         )
         with sleeps_take_no_time():
             ids, errors = list_open(client, "a", soon())
@@ -71,10 +73,12 @@ def test_fault_49_a_coordinator_that_loads_is_asked_again() -> None:
 
 def test_what_was_listed_stays_if_the_brokers_go_while_a_coordinator_loads() -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(ListTransactionsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        cluster.spoil(
+        cluster.add_fault(
+            ListTransactionsRequest, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=1
+        )
+        cluster.add_fault(
             ListTransactionsRequest,
-            faults.changed(lambda _: cluster.spoil(MetadataRequest, faults.closing)),
+            faults.changed(lambda _: cluster.add_fault(MetadataRequest, faults.closing)),
         )
         with sleeps_take_no_time():
             _, (error,) = list_open(client, "a", soon())
@@ -86,7 +90,7 @@ def test_a_broker_without_a_response_hides_only_its_own() -> None:
         for node in (1, 2):
             cluster.move_coordinator(f"a-{node}", node)
             opened(client, b"a", name=f"a-{node}")
-        cluster.spoil(ListTransactionsRequest, faults.closing, node=1)
+        cluster.add_fault(ListTransactionsRequest, faults.closing, node=1)
         ids, (error,) = list_open(client, "a.*", soon())
         assert ids == {"a-2"}
         assert "ListTransactions to broker 1" in str(error)
@@ -107,9 +111,10 @@ def test_the_state_of_an_id() -> None:
         assert state.partitions == {PARTITION}
         with pytest.raises(BrokerError, match=r"DescribeTransactions of 'b' .*NOT_FOUND"):
             transaction_state(client, "b", soon())
-        cluster.spoil(
+        cluster.add_fault(
             DescribeTransactionsRequest,
-            faults.only(1, faults.changed(lambda response: response.transaction_states.clear())),
+            faults.changed(lambda response: response.transaction_states.clear()),
+            count=1,
         )
         assert transaction_state(client, "a", soon()).name == "Ongoing"
 
@@ -126,9 +131,8 @@ def test_fault_47_a_fenced_transaction_is_aborted() -> None:
 
 def test_fault_26_each_fenced_id_has_its_own_error() -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(
-            InitProducerIdRequest, ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        )
+        for error in (ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED):
+            cluster.add_fault(InitProducerIdRequest, error=error, count=1)
         errors = fence_all(client, ["a", "b"], soon())
         assert errors["a"] is None
         assert "InitProducerId of transactional id b to" in str(errors["b"])

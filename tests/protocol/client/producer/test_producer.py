@@ -90,7 +90,7 @@ def test_push_receives_arrived_responses_without_waiting() -> None:
         producer = Producer(client)
         # The broker with the oldest request does not respond; the other one does.
         release = threading.Event()
-        cluster.spoil(ProduceRequest, partial(held_until, release), node=1)
+        cluster.add_fault(ProduceRequest, partial(held_until, release), node=1)
         for each in (PARTITION, TopicPartition("t", 1)):
             for value in numbered(7):
                 producer.add(each, batch_of(value))
@@ -111,7 +111,7 @@ def test_push_receives_arrived_responses_without_waiting() -> None:
 
 def test_the_first_batch_of_a_partition_is_in_flight_alone() -> None:
     with one_partition() as (cluster, client):
-        cluster.push_errors(ProduceRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        cluster.add_fault(ProduceRequest, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, count=1)
         producer = Producer(client)
         for value in numbered(3):
             producer.add(PARTITION, batch_of(value))
@@ -206,8 +206,9 @@ def test_fault_42_every_batch_is_written_once_and_in_order(
     with FakeCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=3)
         client = cluster.client(request_timeout_ms=2_000, retry_backoff_max_ms=2)
-        cluster.push_errors(ProduceRequest, *refusals)
-        cluster.spoil(
+        for refusal in refusals:
+            cluster.add_fault(ProduceRequest, error=refusal, count=1)
+        cluster.add_fault(
             ProduceRequest,
             lambda handler: faults.in_turn(*(LOSSES[loss](handler) for loss in losses), handler),
         )
@@ -252,7 +253,7 @@ def test_fault_45_no_other_id_while_an_outcome_is_unknown(
     forgetful: tuple[FakeCluster, Cluster, Producer],
 ) -> None:
     cluster, _, producer = forgetful
-    cluster.spoil(ProduceRequest, faults.only(1, faults.closing))
+    cluster.add_fault(ProduceRequest, faults.closing, count=1)
     producer.add(PARTITION, batch_of(b"3"))
     with pytest.raises(BrokerError, match=r"Produce to t-0 on broker 1 .*UNKNOWN_PRODUCER_ID"):
         producer.flush()
@@ -264,7 +265,7 @@ def test_fault_45_acknowledged_records_are_lost() -> None:
         producer = Producer(client)
         producer.add(PARTITION, batch_of(b"a"))
         producer.flush()
-        cluster.push_errors(ProduceRequest, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        cluster.add_fault(ProduceRequest, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, count=1)
         producer.add(PARTITION, batch_of(b"b"))
         with pytest.raises(BrokerError, match=r"OUT_OF_ORDER.*write all records again"):
             producer.flush()
@@ -275,7 +276,7 @@ def test_fault_45_acknowledged_records_are_lost() -> None:
 )
 def test_fault_47_a_fenced_producer_writes_nothing(error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
-        cluster.push_errors(ProduceRequest, error)
+        cluster.add_fault(ProduceRequest, error=error, count=1)
         with pytest.raises(BrokerError, match=error.name):
             write(client, b"a")
         assert values_of(cluster) == []
@@ -283,7 +284,9 @@ def test_fault_47_a_fenced_producer_writes_nothing(error: ErrorCode) -> None:
 
 def test_a_refused_producer_id_names_the_acl() -> None:
     with one_partition() as (cluster, client):
-        cluster.push_errors(InitProducerIdRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        cluster.add_fault(
+            InitProducerIdRequest, error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, count=1
+        )
         with pytest.raises(BrokerError, match=r"InitProducerId.*IDEMPOTENT_WRITE"):
             write(client, b"a")
 
@@ -318,7 +321,7 @@ def test_fault_44_a_too_large_record_is_an_error_with_its_size() -> None:
 
 def test_the_option_retries_limits_the_tries() -> None:
     with one_partition(retries=2) as (cluster, client):
-        cluster.push_errors(ProduceRequest, *[ErrorCode.NOT_ENOUGH_REPLICAS] * 9)
+        cluster.add_fault(ProduceRequest, error=ErrorCode.NOT_ENOUGH_REPLICAS, count=9)
         with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):
             write(client, b"a")
         assert len(cluster.asked(ProduceRequest)) == 3
@@ -326,7 +329,9 @@ def test_the_option_retries_limits_the_tries() -> None:
 
 def test_fault_43_the_delivery_time_limits_the_tries() -> None:
     with one_partition(delivery_timeout_ms=2_000) as (cluster, client), sleeps_take_no_time():
-        cluster.spoil(ProduceRequest, faults.refusing(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
+        cluster.add_fault(
+            ProduceRequest, faults.refusing(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        )
         with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):
             write(client, b"a")
         assert len(cluster.asked(ProduceRequest)) > 1

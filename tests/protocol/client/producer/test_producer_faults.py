@@ -35,7 +35,7 @@ def values_of(cluster: FakeCluster, topic_partition: TopicPartition) -> list[byt
 @pytest.mark.parametrize("fault", faults.LOST.values(), ids=faults.LOST)
 def test_fault_04_08_and_42_a_lost_response_loses_no_batch(fault: Fault) -> None:
     with one_partition(request_timeout_ms=100) as (cluster, client):
-        cluster.spoil(ProduceRequest, faults.only(1, fault))
+        cluster.add_fault(ProduceRequest, fault, count=1)
         producer = Producer(client)
         for value in (b"a", b"b", b"c"):
             producer.add(PARTITION, batch_of(value))
@@ -67,10 +67,10 @@ def test_fault_39_a_batch_without_an_outcome_is_sent_again(change: Any, version:
     with one_partition(delivery_timeout_ms=5_000, retry_backoff_ms=500) as (cluster, client):
         cluster.offer(ProduceRequest, VersionRange(0, version))
         cluster.offer(MetadataRequest, VersionRange(0, 9 if version < 13 else 13))
-        cluster.spoil(ProduceRequest, faults.only(1, faults.changed(change)))
+        cluster.add_fault(ProduceRequest, faults.changed(change), count=1)
         write(client, b"a")
         assert values_of(cluster, PARTITION) == [b"a"]
-        cluster.spoil(ProduceRequest, faults.changed(change))
+        cluster.add_fault(ProduceRequest, faults.changed(change))
         with (
             pytest.raises(OutOfStepError, match=r"Produce to t-0 on broker 1.*lacks the part"),
             sleeps_take_no_time(),
@@ -87,7 +87,7 @@ def contradictory(response: ProduceResponse) -> None:
 
 def test_fault_39_of_two_outcomes_the_error_counts() -> None:
     with one_partition() as (cluster, client):
-        cluster.spoil(ProduceRequest, faults.only(1, faults.changed(contradictory)))
+        cluster.add_fault(ProduceRequest, faults.changed(contradictory), count=1)
         write(client, b"a")
         assert len(cluster.asked(ProduceRequest)) == 2
 
@@ -107,7 +107,7 @@ def test_fault_16_leaders_of_many_partitions_move() -> None:
             partition = partitions[next(moved) % 9]
             cluster.move_leader(partition, cluster.leader(partition) % 3 + 1)
 
-        cluster.spoil(ProduceRequest, faults.changed(move))
+        cluster.add_fault(ProduceRequest, faults.changed(move))
         producer = Producer(client)
         with closing(client):
             for round_, tp in itertools.product(range(20), partitions):
@@ -145,7 +145,7 @@ SUCCESSES = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 @pytest.mark.parametrize("error", [error for error in ErrorCode if error.retriable])
 def test_fault_40_and_43_retriable_errors_are_retried(error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
-        cluster.push_errors(ProduceRequest, error, error)
+        cluster.add_fault(ProduceRequest, error=error, count=2)
         write(client, b"a")
         assert values_of(cluster, PARTITION) == [b"a"]
 
@@ -163,7 +163,7 @@ def test_fault_40_and_43_retriable_errors_are_retried(error: ErrorCode) -> None:
 )
 def test_final_errors_are_raised_at_once(error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
-        cluster.push_errors(ProduceRequest, error)
+        cluster.add_fault(ProduceRequest, error=error, count=1)
         with pytest.raises(BrokerError, match=rf"Produce to t-0 on broker 1 .*{error.name}"):
             write(client, b"a")
         assert len(cluster.asked(ProduceRequest)) == 1

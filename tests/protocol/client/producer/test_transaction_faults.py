@@ -115,7 +115,7 @@ def test_fault_45_a_transaction_gets_no_other_producer_id(error: ErrorCode) -> N
     """Earlier records would be lost (as in librdkafka 1.8.2)."""
     with transactional() as (cluster, client):
         transaction = opened(client, b"before")
-        cluster.push_errors(ProduceRequest, error)
+        cluster.add_fault(ProduceRequest, error=error, count=1)
         with pytest.raises(BrokerError, match=rf"Produce to t-0 .*{error.name}.*must be aborted"):
             write_in(client, transaction, b"after")
         assert len(cluster.asked(InitProducerIdRequest)) == 1
@@ -167,7 +167,7 @@ def adding_fails(error: ErrorCode) -> Fault:
 @pytest.mark.parametrize("kind", [ProduceRequest, AddPartitionsToTxnRequest, EndTxnRequest])
 def test_fault_47_fencing_errors_are_not_retried(kind: type[Request], error: ErrorCode) -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(kind, error)
+        cluster.add_fault(kind, error=error, count=1)
         with pytest.raises(TransactionFencedError, match=rf"{kind.api_name} .*{error.name}.*'a'"):
             commit(client, b"a")
         assert len(cluster.asked(kind)) == 1
@@ -176,7 +176,7 @@ def test_fault_47_fencing_errors_are_not_retried(kind: type[Request], error: Err
 
 def test_fault_47_two_transactions_begin_at_the_same_time() -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(InitProducerIdRequest, ErrorCode.PRODUCER_FENCED)
+        cluster.add_fault(InitProducerIdRequest, error=ErrorCode.PRODUCER_FENCED, count=1)
         with pytest.raises(TransactionFencedError, match=r"'a'.*at the same time"):
             begin(client, "a", soon())
 
@@ -204,7 +204,7 @@ def test_fault_48_the_time_out_error_names_the_option_and_time() -> None:
 
 def test_the_broker_asks_for_an_abort() -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(EndTxnRequest, ErrorCode.TRANSACTION_ABORTABLE)
+        cluster.add_fault(EndTxnRequest, error=ErrorCode.TRANSACTION_ABORTABLE, count=1)
         transaction = opened(client, b"a")
         with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*must be aborted"):
             end(client, transaction, soon(), committed=True)
@@ -227,7 +227,7 @@ PASSING = (
 @pytest.mark.parametrize("kind", APIS)
 def test_fault_49_temporary_errors_are_retried(kind: type[Request], error: ErrorCode) -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(kind, error, error)
+        cluster.add_fault(kind, error=error, count=2)
         commit(client, b"a")
         assert len(cluster.asked(kind)) == 3
         assert committed_values(client) == [b"a"]
@@ -251,10 +251,12 @@ def test_a_coordinator_is_kept_until_it_refuses() -> None:
         for _ in range(3):
             commit(client, b"a")
         assert len(cluster.asked(FindCoordinatorRequest)) == 1
-        cluster.push_errors(InitProducerIdRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        cluster.add_fault(
+            InitProducerIdRequest, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=1
+        )
         commit(client, b"a")
         assert len(cluster.asked(FindCoordinatorRequest)) == 1
-        cluster.push_errors(EndTxnRequest, ErrorCode.NOT_COORDINATOR)
+        cluster.add_fault(EndTxnRequest, error=ErrorCode.NOT_COORDINATOR, count=1)
         commit(client, b"a")
         assert len(cluster.asked(FindCoordinatorRequest)) == 2
 
@@ -293,7 +295,7 @@ def test_fault_49_begin_waits_for_the_previous_end() -> None:
             if len(cluster.asked(InitProducerIdRequest)) == asked + 2:
                 cluster.write_markers()
 
-        cluster.spoil(InitProducerIdRequest, faults.changed(end_at_last))
+        cluster.add_fault(InitProducerIdRequest, faults.changed(end_at_last))
         assert begin(client, "a", soon()).epoch > transaction.epoch
         assert len(cluster.asked(InitProducerIdRequest)) == asked + 3
         assert committed_values(client) == [b"a"]
@@ -321,7 +323,7 @@ def test_fault_49_a_refusal_is_named_though_the_last_try_has_no_response() -> No
         cluster.hold_markers()
         end(client, transaction, soon(), committed=True)
         asked = len(cluster.asked(EndTxnRequest))
-        cluster.spoil(EndTxnRequest, refused_then_lost)
+        cluster.add_fault(EndTxnRequest, refused_then_lost)
         deadline = Deadline.after(1_000)
         with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
             end(client, transaction, deadline, committed=True)
@@ -330,12 +332,12 @@ def test_fault_49_a_refusal_is_named_though_the_last_try_has_no_response() -> No
 
 def test_fault_39_a_response_without_the_coordinator() -> None:
     with transactional() as (cluster, client):
-        cluster.spoil(
-            FindCoordinatorRequest, faults.only(1, faults.changed(lambda r: r.coordinators.clear()))
+        cluster.add_fault(
+            FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()), count=1
         )
         commit(client, b"a")
         assert committed_values(client) == [b"a"]
-        cluster.spoil(FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()))
+        cluster.add_fault(FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()))
         with pytest.raises(BrokerConnectionError, match=r"transactional id 'b'.*lacks it"):
             begin(client, "b", asked_again(cluster, FindCoordinatorRequest))
 
@@ -350,7 +352,7 @@ def test_fault_39_a_response_without_the_coordinator() -> None:
 )
 def test_fault_39_a_partition_that_was_not_added(fault: Fault) -> None:
     with transactional() as (cluster, client):
-        cluster.spoil(AddPartitionsToTxnRequest, faults.only(1, fault))
+        cluster.add_fault(AddPartitionsToTxnRequest, fault, count=1)
         commit(client, b"a")
         assert len(cluster.asked(AddPartitionsToTxnRequest)) == 2
 
@@ -362,7 +364,7 @@ def test_fault_39_a_partition_that_was_not_added(fault: Fault) -> None:
 @pytest.mark.parametrize("kind", APIS)
 def test_fault_50_a_lost_response_is_retried(kind: type[Request], fault: Fault) -> None:
     with quick() as (cluster, client):
-        cluster.spoil(kind, faults.only(1, fault))
+        cluster.add_fault(kind, fault, count=1)
         commit(client, b"a")
         commit(client, b"b")
         assert committed_values(client) == [b"a", b"b"]
@@ -382,7 +384,7 @@ def test_fault_50_a_lost_response_is_retried(kind: type[Request], fault: Fault) 
 def test_fault_50_without_a_response_the_outcome_is_unknown(fault: Fault, committed: bool) -> None:
     with quick() as (cluster, client):
         transaction = opened(client, b"a")
-        cluster.spoil(EndTxnRequest, fault)
+        cluster.add_fault(EndTxnRequest, fault)
         with pytest.raises(OutcomeUnknownError, match=r"'a'.*is unknown"):
             end(client, transaction, Deadline.after(SHORT_MS), committed=committed)
 
@@ -411,7 +413,7 @@ def test_fault_50_a_resigned_coordinator_may_have_decided(error: ErrorCode) -> N
 
             return faults.refusing(error)(handle)
 
-        cluster.spoil(EndTxnRequest, faults.only(1, taken_over))
+        cluster.add_fault(EndTxnRequest, taken_over, count=1)
         with pytest.raises(OutcomeUnknownError, match=r"PRODUCER_FENCED.*is unknown"):
             end(client, transaction, soon(), committed=True)
         assert committed_values(client) == [b"a"]  # so "no effect" would be wrong
@@ -421,7 +423,7 @@ def test_fault_50_fenced_after_a_lost_response_may_be_committed() -> None:
     with quick() as (cluster, client):
         transaction = opened(client, b"a")
         late = Late()
-        cluster.spoil(EndTxnRequest, late)
+        cluster.add_fault(EndTxnRequest, late)
 
         def meanwhile(handler: Handler) -> Handler:
             def handle(request: Any, version: int) -> Any:
@@ -432,7 +434,9 @@ def test_fault_50_fenced_after_a_lost_response_may_be_committed() -> None:
             return handle
 
         elsewhere = cluster.client()
-        cluster.spoil(EndTxnRequest, lambda handler: faults.in_turn(handler, meanwhile(handler)))
+        cluster.add_fault(
+            EndTxnRequest, lambda handler: faults.in_turn(handler, meanwhile(handler))
+        )
         with pytest.raises(OutcomeUnknownError, match="PRODUCER_FENCED"):
             end(client, transaction, soon(), committed=True)
         elsewhere.close()
@@ -443,7 +447,7 @@ def test_fault_50_fenced_after_a_lost_response_may_be_committed() -> None:
 def test_fault_50_a_late_end_does_not_affect_the_next(committed: bool) -> None:
     with quick() as (cluster, client):
         late = Late()
-        cluster.spoil(EndTxnRequest, late)
+        cluster.add_fault(EndTxnRequest, late)
         first = opened(client, b"first")
         with pytest.raises(OutcomeUnknownError):
             end(client, first, Deadline.after(SHORT_MS), committed=committed)
@@ -461,7 +465,7 @@ def test_fault_50_some_outcomes_are_unknown_and_others_known() -> None:
         for name in "bc":
             cluster.move_coordinator(name, 2)
         done, *lost = (opened(client, name.encode(), name=name) for name in "abc")
-        cluster.spoil(EndTxnRequest, faults.response_lost, node=2)
+        cluster.add_fault(EndTxnRequest, faults.response_lost, node=2)
 
         def asked() -> list[str]:
             return [request.transactional_id for _, request, _ in cluster.asked(EndTxnRequest)]
@@ -571,7 +575,7 @@ def test_fault_50_readers_see_whole_committed_transactions(
         late = Late()
         intact = [dict(node.broker.handlers) for node in cluster.nodes.values()]
         for kind, each in losses.items():
-            cluster.spoil(kind, in_turn(each, late))
+            cluster.add_fault(kind, in_turn(each, late))
         outcomes: list[bool | None] = []
         for number in range(count):
             outcomes.append(is_committed(client, number, commits[number]))

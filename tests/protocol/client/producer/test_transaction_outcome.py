@@ -71,7 +71,7 @@ def test_joined_has_an_offset_from_a_response() -> None:
     with transactional() as (cluster, client):
         producer = Producer(client, begin(client, "a", soon()))
         assert producer.joined == {}
-        cluster.push_errors(ProduceRequest, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+        cluster.add_fault(ProduceRequest, error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER, count=1)
         for value in (b"x", b"y"):
             producer.add(PARTITION, batch_of(value))
             producer.flush()
@@ -163,7 +163,7 @@ def test_without_an_offset_the_outcome_is_unknown() -> None:
 def test_fault_26_an_authorization_error_is_raised() -> None:
     with transactional() as (cluster, client):
         transaction, offset = ended(client, b"x", committed=True)
-        cluster.push_errors(FetchRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             outcome(client, transaction, offset)
 

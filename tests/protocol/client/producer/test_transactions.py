@@ -78,7 +78,7 @@ def test_a_too_long_time_out_names_option_and_limit() -> None:
 @pytest.mark.parametrize("kind", [FindCoordinatorRequest, InitProducerIdRequest])
 def test_fault_26_a_refused_transactional_id_names_the_acls(kind: type[Request]) -> None:
     with transactional() as (cluster, client):
-        cluster.push_errors(kind, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        cluster.add_fault(kind, error=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match=r"transactional id 'a'.*DESCRIBE and WRITE"):
             begin(client, "a", soon())
         assert len(cluster.asked(kind)) == 1
@@ -284,7 +284,7 @@ def held_until(count: int) -> faults.Fault:
 def test_requests_to_end_many_are_in_flight_together() -> None:
     with transactional() as (cluster, client):
         transactions = written(client, 9)
-        cluster.spoil(EndTxnRequest, held_until(9))
+        cluster.add_fault(EndTxnRequest, held_until(9))
         assert end_all(client, transactions, soon(), committed=True) == dict.fromkeys(transactions)
         assert len(cluster.asked(EndTxnRequest)) == 9
 

@@ -67,7 +67,7 @@ def test_a_slow_broker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     with FakeCluster() as cluster:
         cluster.add_topic("orders")
-        cluster.spoil(MetadataRequest, slow)
+        cluster.add_fault(MetadataRequest, slow)
         (address,) = cluster.bootstrap_servers
         with Terminal("topics", "list", "--names", "-b", str(address)) as terminal:
             terminal.read_until(f" s: waiting for {address} (Metadata)")

@@ -94,7 +94,7 @@ def test_the_first_error_stays_if_topics_cannot_be_listed(
 
         return handle
 
-    cluster.spoil(MetadataRequest, without_lists)
+    cluster.add_fault(MetadataRequest, without_lists)
     text = refusal(client, "oders", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ms=100)
     assert text.startswith("Metadata of the topic 'oders': the broker answered UNKNOWN_TOPIC")
 
