@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tests.simulation.deadlines import most_ms
 from tests.simulation.decoders import differences
 from tests.simulation.kafka.cluster import NoLeaderError
-from tests.simulation.outcome import LogState, Outcome, Waited
+from tests.simulation.outcome import Outcome, Waited
 from tests.simulation.scenario import INPUT, OUTPUTS
+from tests.truth.bounds import LogState
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

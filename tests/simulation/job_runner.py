@@ -8,13 +8,14 @@ from typing import TypeAlias
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.batch_jobs import BatchJob, is_expected
 from tests.simulation.disk import Disk, Row
-from tests.simulation.outcome import JobResult, LogState
+from tests.simulation.outcome import JobResult
 from tests.simulation.processes import Process, Strand
 from tests.simulation.scenario import Job
 from tests.simulation.scheduler import START_MS
 from tests.simulation.spark import DRIVER_HOST
 from tests.simulation.tasks import Executors
 from tests.simulation.trace import Trace
+from tests.truth.bounds import LogState
 
 States: TypeAlias = Callable[[], dict[tuple[str, int], LogState]]
 

@@ -6,17 +6,18 @@ end depends on the moment of planning, it lies between the states of the logs be
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.batch_jobs import selected, written_value
 from tests.simulation.disk import Row
 from tests.simulation.expected import still_there, visible_states
-from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
+from tests.simulation.outcome import JobResult, LogRecord, Outcome
 from tests.simulation.scenario import INPUT, WRITTEN
+from tests.truth import bounds
+from tests.truth.bounds import Between, Log, LogState
 from tests.truth.delivery import compare, sentences
 from tests.truth.exactly_once import Write, wrong_writes
 from tests.truth.filters import Filter, holds
@@ -26,13 +27,6 @@ from tests.truth.tables import lacking, wrong_rows
 Partition = tuple[str, int]
 
 _FOREVER: Final = 2**62
-
-
-class Between(NamedTuple):
-    """The least and the greatest offset that one end of a read may have."""
-
-    least: int
-    most: int
 
 
 def job_violations(outcome: Outcome) -> Iterator[str]:
@@ -75,7 +69,8 @@ def _partition(
     if before is None or after is None:
         return  # without a leader nothing is known
     start = start_between(outcome, result, partition)
-    end = _end(outcome, result, partition)
+    log_around = _log(outcome, result, partition)
+    end = bounds.end_between(job.options, partition, log_around)
     there = still_there(outcome, partition, log)
     must = [each for each in there if start.most <= each.offset < end.least]
     may = [each for each in log if start.least <= each.offset < end.most]
@@ -98,100 +93,34 @@ def _partition(
     yield from sentences(f"{partition}", found)
 
 
-def _end_of(state: LogState, options: Mapping[str, str]) -> int:
-    is_committed = options.get("kafka.isolation.level") == "read_committed"
-    return state.last_stable_offset if is_committed else state.high_watermark
-
-
-def _first_since(log: Sequence[LogRecord], ms: int) -> int | None:
-    return next((each.offset for each in log if each.timestamp_ms >= ms), None)
-
-
-def _of_partition(options: Mapping[str, str], names: Sequence[str], partition: Partition) -> Any:
-    """The first given option: a text, or what its JSON has for a partition."""
-    name = next((each for each in names if each in options), None)
-    if name is None:
-        return None, None
-    text = options[name]
-    if not text.startswith("{"):
-        return name, text
-    of_topic = json.loads(text)[partition[0]]
-    return name, of_topic if isinstance(of_topic, str) else of_topic.get(str(partition[1]))
-
-
 def start_between(outcome: Outcome, result: JobResult, partition: Partition) -> Between:
     """The offsets at which a read may begin."""
-    options = result.job.options
+    log = _log(outcome, result, partition)
+    return bounds.start_between(result.job.options, partition, log)
+
+
+def _log(outcome: Outcome, result: JobResult, partition: Partition) -> Log:
     before, after = result.before[partition], result.after[partition]
-    name, bound = _of_partition(options, _STARTS, partition)
-    if bound in (None, "earliest", -2):
-        return Between(before.start, after.start)
-    if name in _TIMES:
-        # Markers have timestamps, too, and so the read may begin at one, before this record.
-        first = _first_since(outcome.logs[partition], int(bound))
-        if first is None or _has_markers(outcome):
-            return Between(0, _FOREVER if first is None else first)
-        # The first record since then may have come later than the end of the log was looked up.
-        return Between(min(first, _end_of(before, options)), first)
-    if isinstance(bound, int) and bound >= 0:
-        return Between(bound, bound)
-    if bound == "group":
-        return _of_group(outcome, result, partition)
-    return _near_the_end(outcome, result, partition, bound)
+    log = outcome.logs[partition]
+    return Log(
+        before,
+        after,
+        lambda ms: next((each.offset for each in log if each.timestamp_ms >= ms), None),
+        result.before_ms,
+        result.after_ms,
+        _of_group(outcome, before, after, partition),
+        _has_old_leaders(outcome),
+        any(send.kind in ("commit", "abort") for send in outcome.scenario.sends),
+    )
 
 
-def _near_the_end(
-    outcome: Outcome, result: JobResult, partition: Partition, bound: int | str
-) -> Between:
-    """Before the end of the log by offsets, or before the moment of planning by time."""
-    options = result.job.options
-    before, after = result.before[partition], result.after[partition]
-    if bound == -1 or str(bound).startswith("latest"):
-        count = int(str(bound).partition("latest-")[2] or 0)
-        least = max(before.start, _end_of(before, options) - count)
-        return Between(least, max(after.start, _end_of(after, options) - count))
-    return _since_ago(outcome, result, partition, str(bound))
-
-
-def _of_group(outcome: Outcome, result: JobResult, partition: Partition) -> Between:
+def _of_group(outcome: Outcome, before: LogState, after: LogState, partition: Partition) -> Between:
     """What another program has committed; the start of the log without that."""
     if not outcome.preset:
         return Between(0, _FOREVER)  # it had not ended when the query began
     if partition not in outcome.preset:
-        return Between(result.before[partition].start, result.after[partition].start)
+        return Between(before.start, after.start)
     return Between(outcome.preset[partition], outcome.preset[partition])
-
-
-def _since_ago(outcome: Outcome, result: JobResult, partition: Partition, bound: str) -> Between:
-    """From a time before the moment of planning, on the driver's clock."""
-    log, ms = outcome.logs[partition], float(bound[1:-1]) * 1_000
-    least, most = (
-        _first_since(log, int(at_ms - ms)) for at_ms in (result.before_ms, result.after_ms)
-    )
-    ends = [_end_of(each[partition], result.job.options) for each in (result.before, result.after)]
-    if _has_markers(outcome):
-        least = 0  # markers have timestamps, too
-    return Between(_most(least, ends[0]), _most(most, ends[1]))
-
-
-def _end(outcome: Outcome, result: JobResult, partition: Partition) -> Between:
-    options = result.job.options
-    before, after = result.before[partition], result.after[partition]
-    ends = Between(_end_of(before, options), _end_of(after, options))
-    if _has_old_leaders(outcome):
-        ends = Between(0, ends.most)
-    name, bound = _of_partition(options, _ENDS, partition)
-    if bound in (None, "latest", -1):
-        return ends
-    if name in _TIMES:
-        first = _first_since(outcome.logs[partition], int(bound))
-        # Nothing has that timestamp yet: the end of the log.
-        least = ends.least if first is None else min(first, ends.least)
-        return Between(0 if _has_markers(outcome) else least, _most(first, ends.most))
-    if isinstance(bound, int):
-        return Between(min(bound, ends.least), bound)
-    count = int(bound.partition("-")[2])
-    return Between(max(0, ends.least - count), max(after.start, ends.most - count))
 
 
 def _has_old_leaders(outcome: Outcome) -> bool:
@@ -212,18 +141,7 @@ def _is_added(outcome: Outcome, partition: Partition) -> bool:
     return partition[1] >= outcome.scenario.topics[0].partitions
 
 
-def _has_markers(outcome: Outcome) -> bool:
-    return any(send.kind in ("commit", "abort") for send in outcome.scenario.sends)
-
-
-def _most(first: int | None, end: int) -> int:
-    return end if first is None else min(first, end)
-
-
 _SEPARATING: Final = ("pause broker", "isolate broker", "stale metadata", "partition network")
-_STARTS: Final = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
-_ENDS: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
-_TIMES: Final = frozenset((*_STARTS[:2], *_ENDS[:2]))
 
 
 def _passes(wanted: Filter, partition: Partition, record: LogRecord) -> bool:

@@ -10,6 +10,7 @@ from kafka_protocol.errors import ErrorCode
 from tests.simulation.disk import Headers, Row
 from tests.simulation.scenario import Job, Scenario
 from tests.simulation.spark import Plan
+from tests.truth.bounds import LogState
 from tests.truth.groups import Commit, Step
 
 
@@ -48,14 +49,6 @@ class Sent(NamedTuple):
     value: bytes | None
     outcome: str
     send: int = 0
-
-
-class LogState(NamedTuple):
-    """Where a log begins and ends, for all and for readers of committed records."""
-
-    start: int
-    high_watermark: int
-    last_stable_offset: int
 
 
 class JobResult(NamedTuple):

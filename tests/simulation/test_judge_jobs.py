@@ -12,7 +12,7 @@ import pytest
 from tests.simulation.batch_jobs import written_value
 from tests.simulation.disk import Row
 from tests.simulation.judge_jobs import job_violations
-from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
+from tests.simulation.outcome import JobResult, LogRecord, Outcome
 from tests.simulation.scenario import (
     INPUT,
     WRITTEN,
@@ -24,6 +24,7 @@ from tests.simulation.scenario import (
     Send,
     Topic,
 )
+from tests.truth.bounds import LogState
 from tests.truth.filters import Filter
 
 COUNT = 10

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.simulation.judge_starts import start_violations
-from tests.simulation.outcome import Begun, LogState, Outcome
+from tests.simulation.outcome import Begun, Outcome
 from tests.simulation.scenario import INPUT
 from tests.simulation.test_judge import IN, good
+from tests.truth.bounds import LogState
 
 # The log had three records when the query was started, and five when its start was logged.
 BEGUN = Begun({IN: LogState(0, 3, 3)}, 1_003.0, {IN: LogState(0, 5, 5)}, 1_005.0)

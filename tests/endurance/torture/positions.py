@@ -9,19 +9,19 @@ or if there are no markers.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from functools import partial
 from typing import Final, NamedTuple
 
 from kafka_protocol.arrow_io.topic import Position as ArrowPosition
 from tests.endurance.torture.rows import PartitionTruth
+from tests.truth.bounds import EARLIEST, Log, LogState, end_between, start_between
 
 Place = tuple[str, int]
 """A topic and one of its partitions."""
 
-EARLIEST: Final = -2
-LATEST: Final = -1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -111,44 +111,24 @@ def arrow_position(position: Position, topic: str, fallback: ArrowPosition) -> A
             return fallback
 
 
-def start_of(position: Position, place: Place, truth: PartitionTruth, *, committed: bool) -> int:
-    """The first offset of a read."""
-    form = Form.EARLIEST if position.form is Form.OMITTED else position.form
-    return _OFFSETS[form](position, place, truth, _end(truth, committed))
+def range_of(
+    start: Position, end: Position, place: Place, truth: PartitionTruth, *, committed: bool
+) -> tuple[int, int]:
+    """The first offset of a read, and the one after the last."""
+    level = "read_committed" if committed else "read_uncommitted"
+    options = {"kafka.isolation.level": level} | start_options(start) | end_options(end)
+    state = LogState(truth.start, truth.end, truth.stable)
+    log = Log(state, state, partial(_first_at, truth))
+    return (
+        start_between(options, place, log).least,
+        end_between(options, place, log).least,
+    )
 
 
-def end_of(position: Position, place: Place, truth: PartitionTruth, *, committed: bool) -> int:
-    """The offset after the last one of a read."""
-    form = Form.LATEST if position.form is Form.OMITTED else position.form
-    return _OFFSETS[form](position, place, truth, _end(truth, committed))
-
-
-def _end(truth: PartitionTruth, committed: bool) -> int:
-    return truth.stable if committed else truth.end
-
-
-def _named(position: Position, place: Place, truth: PartitionTruth, end: int) -> int:
-    offset = position.of[place]
-    return {EARLIEST: truth.start, LATEST: end}.get(offset, offset)
-
-
-def _first_at(truth: PartitionTruth, ms: int, end: int) -> int:
-    """The first row with that timestamp or a later one, or the first marker; else the end."""
-    row = next((each.offset for each in truth.uncommitted if each.timestamp >= ms), end)
-    marker = next(iter(gaps(truth)), end)
-    return min(row, marker, end)
-
-
-_OFFSETS: Final[Mapping[Form, Callable[[Position, Place, PartitionTruth, int], int]]] = {
-    Form.EARLIEST: lambda _position, _place, truth, _end: truth.start,
-    Form.LATEST: lambda _position, _place, _truth, end: end,
-    Form.BEFORE_LATEST: lambda position, _place, truth, end: max(
-        truth.start, end - position.number
-    ),
-    Form.OFFSETS: _named,
-    Form.TIME: lambda position, _place, truth, end: _first_at(truth, position.number, end),
-    Form.TIMES: lambda position, place, truth, end: _first_at(truth, position.of[place], end),
-}
+def _first_at(truth: PartitionTruth, ms: int) -> int | None:
+    """The first row with that timestamp or a later one, or the first marker."""
+    row = next((each.offset for each in truth.uncommitted if each.timestamp >= ms), None)
+    return min((each for each in (row, *gaps(truth)[:1]) if each is not None), default=None)
 
 
 def gaps(truth: PartitionTruth) -> Sequence[int]:

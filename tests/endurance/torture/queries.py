@@ -21,18 +21,16 @@ from tests.endurance.torture.options import (
     stream_limits,
 )
 from tests.endurance.torture.positions import (
-    EARLIEST,
-    LATEST,
     Form,
     Place,
     Position,
-    end_of,
     end_options,
     gaps,
-    start_of,
+    range_of,
     start_options,
 )
 from tests.endurance.torture.rows import Truth
+from tests.truth.bounds import EARLIEST, LATEST
 from tests.truth.filters import Filter
 
 COLUMNS: Final = (
@@ -291,15 +289,16 @@ def _is_possible(query: Query, truth: Truth) -> bool:
 
 def ranges_of(query: Query, truth: Truth) -> dict[Place, tuple[int, int]]:
     """The first offset of each partition, and the one after the last."""
-    ranges = {}
-    for place in query.places:
-        topic, partition = place
-        each = truth[topic].partitions[partition]
-        ranges[place] = (
-            start_of(query.start, place, each, committed=query.committed),
-            end_of(query.end, place, each, committed=query.committed),
+    return {
+        (topic, partition): range_of(
+            query.start,
+            query.end,
+            (topic, partition),
+            truth[topic].partitions[partition],
+            committed=query.committed,
         )
-    return ranges
+        for topic, partition in query.places
+    }
 
 
 # --- Columns and options -------------------------------------------------------------------------
@@ -334,15 +333,6 @@ def _options(query: Query, chance: random.Random, truth: Truth) -> dict[str, str
 
 def _strategy(query: Query, chance: random.Random, truth: Truth) -> str:
     """`error` only if each partition has a record at or after the time."""
-    ends = {
-        place: end_of(
-            Position(Form.LATEST),
-            place,
-            truth[place[0]].partitions[place[1]],
-            committed=query.committed,
-        )
-        for place in query.places
-    }
-    starts = {place: first for place, (first, _) in ranges_of(query, truth).items()}
-    is_there = all(starts[place] < ends[place] for place in query.places)
+    to_the_end = ranges_of(query._replace(end=Position(Form.LATEST)), truth).values()
+    is_there = all(first < end for first, end in to_the_end)
     return chance.choice(("error", "latest")) if is_there else "latest"
