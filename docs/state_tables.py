@@ -35,7 +35,7 @@ A dash marks an event that must not happen in the state.
 {_transitions(fetch_position.NEXT, fetch_position.Event)}
 ### The end of a micro-batch
 
-`streaming/micro_batch_rules.py`: the rules that apply, by the place of the micro-batch in its query
+`streaming/micro_batch_rules.py`: the rules that apply, by the turn of the micro-batch in its query
 and by the end of the run.
 
 {_rules()}
@@ -61,17 +61,17 @@ def _transitions(table: Mapping[State, Mapping[Event, Next]], events: Iterable[E
 def _rules() -> str:
     """A row for each rule, with the cases where it applies."""
     table = micro_batch_rules.RULES
-    cases = [(place, run) for place, row in table.items() for run in row]
-    head = ["rule", *(f"{place.name}, {run.name}" for place, run in cases)]
+    cases = [(turn, run) for turn, row in table.items() for run in row]
+    head = ["rule", *(f"{turn.name}, {run.name}" for turn, run in cases)]
     rows = [
         [
             f"**{rule.name}**: {rule.value}",
-            *("yes" if rule in table[place][run] else "" for place, run in cases),
+            *("yes" if rule in table[turn][run] else "" for turn, run in cases),
         ]
         for rule in micro_batch_rules.Rule
     ]
     named = [
-        f"{each.name}: {each.value}." for each in (*micro_batch_rules.Place, *micro_batch_rules.Run)
+        f"{each.name}: {each.value}." for each in (*micro_batch_rules.Turn, *micro_batch_rules.Run)
     ]
     return "".join(map(_row, [head, ["---"] * len(head), *rows])) + "\n" + " ".join(named) + "\n"
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kafka_protocol.client.cluster.group_admin import ListedGroup, Member, list_groups
+from kafka_protocol.client.cluster.group_admin import GroupMember, ListedGroup, list_groups
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
@@ -106,7 +106,7 @@ def _described(group_id: str, report: GroupReport) -> dict[str, Any]:
     }
 
 
-def _member(member: Member) -> dict[str, Any]:
+def _member(member: GroupMember) -> dict[str, Any]:
     names = None if member.partitions is None else [str(each) for each in member.partitions]
     return {
         "member": member.member_id,

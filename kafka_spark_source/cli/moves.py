@@ -11,7 +11,7 @@ from kafka_spark_source.cli.terminal.output import Show, count, print_rows
 if TYPE_CHECKING:
     import argparse
 
-    from kafka_spark_source.tools.positions.moves import Plan
+    from kafka_spark_source.tools.positions.moves import OffsetPlan
 
 _COLUMNS: Final[Mapping[str, Show]] = {
     "topic": str,
@@ -25,7 +25,7 @@ _COLUMNS: Final[Mapping[str, Show]] = {
 }
 
 
-def print_moves(arguments: argparse.Namespace, planned: Plan, verb: str) -> None:
+def print_moves(arguments: argparse.Namespace, planned: OffsetPlan, verb: str) -> None:
     """Print a table of the moves, and what they cost. `verb` tells what is done again."""
     print_rows(arguments, _rows(planned), _COLUMNS)
     console.print_sentences(f"\n{planned.read_again:,} records at most are {verb} again.")
@@ -33,7 +33,7 @@ def print_moves(arguments: argparse.Namespace, planned: Plan, verb: str) -> None
         console.print_sentences(f"{planned.skipped:,} offsets are never read.")
 
 
-def facts_of(planned: Plan) -> dict[str, Any]:
+def facts_of(planned: OffsetPlan) -> dict[str, Any]:
     """What programs get of the moves."""
     return {
         "read_again": planned.read_again,
@@ -42,7 +42,7 @@ def facts_of(planned: Plan) -> dict[str, Any]:
     }
 
 
-def _rows(planned: Plan) -> list[dict[str, Any]]:
+def _rows(planned: OffsetPlan) -> list[dict[str, Any]]:
     return [
         each._asdict() | {"read_again": each.read_again, "skipped": each.skipped}
         for each in planned.moves

@@ -19,13 +19,19 @@ from kafka_spark_source.cli.terminal import console
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.tools.positions.positions import parse_position, partitions_of
 from kafka_spark_source.tools.records.decoding import decode_for
-from kafka_spark_source.tools.records.peek import Record, TextsOf, newest, ranges_from, records_in
+from kafka_spark_source.tools.records.peek import (
+    ShownRecord,
+    TextsOf,
+    newest,
+    ranges_from,
+    records_in,
+)
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster
 
 # Whether a record is one that the user asks for.
-Condition = Callable[[Record], bool]
+Condition = Callable[[ShownRecord], bool]
 
 _FOLLOW_MS: Final = 500
 _NAMED_PARTITIONS: Final = 5
@@ -48,7 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _show(arguments: argparse.Namespace) -> Callable[[Record], None]:
+def _show(arguments: argparse.Namespace) -> Callable[[ShownRecord], None]:
     """How records are printed."""
     if arguments.format is None:
         as_line = _SHOWN[arguments.output]
@@ -67,7 +73,7 @@ def _records(  # noqa: PLR0913, PLR0917 - a read and its arguments
     ranges: Sequence[OffsetRange],
     decode: TextsOf,
     deadline: Deadline,
-) -> Iterator[Record]:
+) -> Iterator[ShownRecord]:
     conditions = _conditions(arguments)
     if arguments.start is None and not conditions:
         yield from newest(cluster, ranges, arguments.n, deadline, decode)
@@ -109,13 +115,15 @@ def _conditions(arguments: argparse.Namespace) -> Sequence[Condition]:
 def _has_header(name: str, value: bytes | None) -> Condition:
     """Whether a record has a header with a name, and with a value unless that is None."""
 
-    def condition(record: Record) -> bool:
+    def condition(record: ShownRecord) -> bool:
         return any(name == each and (value is None or value == its) for each, its in record.headers)
 
     return condition
 
 
-def _selected(records: Iterable[Record], conditions: Sequence[Condition]) -> Iterator[Record]:
+def _selected(
+    records: Iterable[ShownRecord], conditions: Sequence[Condition]
+) -> Iterator[ShownRecord]:
     return (each for each in records if all(condition(each) for condition in conditions))
 
 
@@ -125,7 +133,7 @@ def _new_records(
     read: dict[TopicPartition, int],
     decode: TextsOf,
     timeout_ms: float,
-) -> Iterator[Record]:
+) -> Iterator[ShownRecord]:
     """Records that are written from now on, without an end."""
     while True:
         sleep_ms(_FOLLOW_MS)
@@ -147,7 +155,7 @@ def _why_none(ranges: Sequence[OffsetRange], start: object) -> str:
     return f"no such records: {', '.join(places)}" + (f", and {more} partitions" if more else "")
 
 
-_SHOWN: Final[Mapping[str, Callable[[Record], str]]] = {"text": as_text, "json": as_json}
+_SHOWN: Final[Mapping[str, Callable[[ShownRecord], str]]] = {"text": as_text, "json": as_json}
 
 
 COMMANDS: Final[Mapping[str, Run]] = {

@@ -14,10 +14,10 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.cli.records import payload_of
 
 if TYPE_CHECKING:
-    from kafka_spark_source.tools.records.peek import Record
+    from kafka_spark_source.tools.records.peek import ShownRecord
 
 # A record -> its bytes in the output.
-Render: TypeAlias = "Callable[[Record], bytes]"
+Render: TypeAlias = "Callable[[ShownRecord], bytes]"
 
 _PART: Final = re.compile(r"%(.?)|\\(x[0-9A-Fa-f]{1,2}|0[0-7]{0,3}|.?)|[^%\\]+", re.DOTALL)
 _ESCAPES: Final = {"n": b"\n", "r": b"\r", "t": b"\t"}
@@ -28,7 +28,7 @@ def _length(data: bytes | None) -> int:
     return _NULL_LENGTH if data is None else len(data)
 
 
-def _headers(record: Record) -> bytes:
+def _headers(record: ShownRecord) -> bytes:
     return b",".join(
         name.encode() + b"=" + (b"NULL" if value is None else value)
         for name, value in record.headers

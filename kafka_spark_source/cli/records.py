@@ -12,12 +12,12 @@ from kafka_spark_source.cli.terminal.output import moment_ms
 from kafka_spark_source.tools.records.dead_letters import DeadLetter, dead_letter_of, other_headers
 
 if TYPE_CHECKING:
-    from kafka_spark_source.tools.records.peek import Record
+    from kafka_spark_source.tools.records.peek import ShownRecord
 
 _SHOWN_CHARACTERS: Final = 500
 
 
-def as_text(record: Record) -> str:
+def as_text(record: ShownRecord) -> str:
     """A line for people; below it why a payload is broken, and why it is a dead letter."""
     place = f"{record.topic}-{record.partition}@{record.offset}"
     others = other_headers(record.headers)
@@ -31,7 +31,7 @@ def as_text(record: Record) -> str:
     return "\n  ".join([shown, *map(escaped, below)])
 
 
-def _payload(record: Record, column: str) -> str:
+def _payload(record: ShownRecord, column: str) -> str:
     text = record.decoded.texts.get(column)
     return _text(getattr(record, column) if text is None else text.encode())
 
@@ -54,7 +54,7 @@ def _text(data: bytes | None) -> str:
     return f"{shown}... ({len(data):,} bytes)" if cut else shown
 
 
-def as_json(record: Record) -> str:
+def as_json(record: ShownRecord) -> str:
     """A line of JSON, which has all of the record."""
     headers = ", ".join(
         _object([("name", _text_of(name)), *_member("value", value)])
@@ -74,7 +74,7 @@ def as_json(record: Record) -> str:
     return escaped_json(_object(members))
 
 
-def _payload_member(record: Record, column: str) -> Iterator[tuple[str, str]]:
+def _payload_member(record: ShownRecord, column: str) -> Iterator[tuple[str, str]]:
     text = record.decoded.texts.get(column)
     data: bytes | None = getattr(record, column)
     if text is not None:
@@ -104,7 +104,7 @@ def _object(members: list[tuple[str, str]]) -> str:
     return "{" + ", ".join(f'"{name}": {text}' for name, text in members) + "}"
 
 
-def payload_of(record: Record, column: str) -> bytes | None:
+def payload_of(record: ShownRecord, column: str) -> bytes | None:
     """The key or the value as a program wants it: decoded to a string, that string; else JSON."""
     text = record.decoded.texts.get(column)
     if text is None:

@@ -20,7 +20,7 @@ from kafka_spark_source.cli.terminal.output import (
     sequence,
 )
 from kafka_spark_source.cli.terminal.question import is_sure
-from kafka_spark_source.tools.topics.topics import Partition, Topic, list_topics, set_configs
+from kafka_spark_source.tools.topics.topics import ListedTopic, Partition, list_topics, set_configs
 
 
 def _size(number: int) -> str:
@@ -66,7 +66,7 @@ def _list(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _row(topic: Topic) -> dict[str, Any]:
+def _row(topic: ListedTopic) -> dict[str, Any]:
     partitions = topic.partitions
     return {
         "topic": topic.name,

@@ -28,7 +28,7 @@ from kafka_spark_source.diagnosis.findings import Finding, Result, tried
 from kafka_spark_source.diagnosis.reach import Listener, reach
 from kafka_spark_source.planning.strategies import SubscribePattern
 from kafka_spark_source.tools.records.peek import records_in
-from kafka_spark_source.tools.topics.topics import Partition, Topic, list_topics
+from kafka_spark_source.tools.topics.topics import ListedTopic, Partition, list_topics
 
 # Timestamps that are further off move starting positions by time, and times of records.
 _CLOCK_LIMIT_MS: Final = 2_000
@@ -186,7 +186,7 @@ def _topic(cluster: Cluster, name: str, wanted: list[Operation]) -> Iterator[Fin
         yield _one_record(cluster, topic)
 
 
-def _leaders(topic: Topic) -> Finding:
+def _leaders(topic: ListedTopic) -> Finding:
     count = len(topic.partitions)
     leaderless = [each.partition for each in topic.partitions if each.leader is None]
     behind = [each.partition for each in topic.partitions if each.is_under_replicated]
@@ -223,7 +223,7 @@ def _rights(
     return Finding("rights", name, Result.GOOD, has)
 
 
-def _one_record(cluster: Cluster, topic: Topic) -> Finding:
+def _one_record(cluster: Cluster, topic: ListedTopic) -> Finding:
     """Fetch the last record of a partition that has one, with its decompression."""
     filled = [each for each in topic.partitions if each.offsets and each.latest is not None]
     if not filled:

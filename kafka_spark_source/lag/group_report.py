@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_protocol.client.cluster.group_admin import DescribedGroup, Member, describe_group
+from kafka_protocol.client.cluster.group_admin import DescribedGroup, GroupMember, describe_group
 from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.errors import UnsupportedVersionError
 from kafka_spark_source.lag.measured import MeasuredLag, measure
@@ -29,7 +29,7 @@ class GroupReport(NamedTuple):
 
     group: DescribedGroup | None
     partitions: tuple[MeasuredLag, ...]
-    readers: Mapping[TopicPartition, Member]
+    readers: Mapping[TopicPartition, GroupMember]
 
 
 def report_group(cluster: Cluster, group_id: str, deadline: Deadline) -> GroupReport:

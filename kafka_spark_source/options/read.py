@@ -41,7 +41,7 @@ from kafka_spark_source.planning.positions import (
     check_limits,
     needs_group_offsets,
 )
-from kafka_spark_source.planning.rate_limits import Limits
+from kafka_spark_source.planning.rate_limits import RateLimits
 from kafka_spark_source.planning.strategies import Strategy, selects_topic
 
 
@@ -93,7 +93,7 @@ class BatchReadOptions(ReadOptions):
 class StreamReadOptions(ReadOptions):
     """The options of a streaming read. `group_id` is None if no offsets of a group are needed."""
 
-    limits: Limits
+    limits: RateLimits
     group_id: str | None
     commit_to_group: bool
 
@@ -128,7 +128,7 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
     check_names(given, Use.STREAM_READ)
     starting = _first_given(_START_OPTIONS, given, TO_LATEST)
     read = _read_options(given, Use.STREAM_READ, starting)
-    limits = Limits(
+    limits = RateLimits(
         max_offsets=Table.MAX_OFFSETS_PER_TRIGGER.value_if_in(given),
         max_bytes=Table.MAX_BYTES_PER_TRIGGER.value_if_in(given),
         min_offsets=Table.MIN_OFFSETS_PER_TRIGGER.value_if_in(given),

@@ -18,7 +18,7 @@ Offsets: TypeAlias = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RateLimits:
     """The options `...PerTrigger` and `maxTriggerDelay` of a stream; None for no limit."""
 
     max_offsets: int | None = None

@@ -1,4 +1,4 @@
-"""How far a micro-batch goes, by its place in the query and by where the run ends. Pure.
+"""How far a micro-batch goes, by its turn in the query and by where the run ends. Pure.
 
 `micro_batches` requests the ends of the logs and the sizes of records; these rules say which of
 them count.
@@ -14,8 +14,8 @@ from typing import Final
 from kafka_spark_source.planning.rate_limits import Offsets
 
 
-class Place(Enum):
-    """The place of a micro-batch in its query."""
+class Turn(Enum):
+    """The turn of a micro-batch in its query."""
 
     FIRST = "the first one of a new query"
     LATER = "a later one"
@@ -41,13 +41,13 @@ class Rule(Enum):
 
 # Re-created partitions of a target are an error of the last rule. A partition that was added since
 # the start was looked up is new to the second micro-batch, as if the first one had to run again.
-RULES: Final[Mapping[Place, Mapping[Run, frozenset[Rule]]]] = {
-    Place.FIRST: {
+RULES: Final[Mapping[Turn, Mapping[Run, frozenset[Rule]]]] = {
+    Turn.FIRST: {
         Run.ENDLESS: frozenset({Rule.WAIT, Rule.BEGIN_AGAIN, Rule.KEEP_PARTITIONS}),
         Run.TARGET_UNKNOWN: frozenset({Rule.BEGIN_AGAIN, Rule.KEEP_PARTITIONS}),
         Run.TO_TARGET: frozenset({Rule.KEEP_PARTITIONS}),
     },
-    Place.LATER: {
+    Turn.LATER: {
         Run.ENDLESS: frozenset({Rule.STAY_IF_READ, Rule.WAIT, Rule.BEGIN_AGAIN}),
         Run.TARGET_UNKNOWN: frozenset({Rule.BEGIN_AGAIN}),
         Run.TO_TARGET: frozenset({Rule.CHECK_TARGET}),

@@ -36,7 +36,7 @@ from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
 from kafka_spark_source.streaming.group_commits import GroupCommits
 from kafka_spark_source.streaming.logs import StreamLogs
-from kafka_spark_source.streaming.micro_batch_rules import RULES, Place, Reach, Rule, Run
+from kafka_spark_source.streaming.micro_batch_rules import RULES, Reach, Rule, Run, Turn
 from kafka_spark_source.streaming.observed_logs import ObservedLogs
 from kafka_spark_source.streaming.pacing import Pacing
 from kafka_spark_source.streaming.start import Start, check_pinnable, find_start
@@ -156,9 +156,9 @@ class MicroBatches:
         else:
             self.processed(start)
             self._pacing.pause_if_idle()
-        place = Place.FIRST if is_new else Place.LATER
+        turn = Turn.FIRST if is_new else Turn.LATER
         end = self._with_retries(
-            lambda _: self._next_end(start, pinned, place, is_limited=is_limited)
+            lambda _: self._next_end(start, pinned, turn, is_limited=is_limited)
         )
         self._phase = Phase.RUNNING
         if is_new or end != start:
@@ -224,10 +224,10 @@ class MicroBatches:
     # --- How far a micro-batch goes --------------------------------------------------------------
 
     def _next_end(
-        self, start: Offsets, pinned: Offsets, place: Place, *, is_limited: bool
+        self, start: Offsets, pinned: Offsets, turn: Turn, *, is_limited: bool
     ) -> Offsets:
         run = self._run
-        rules = RULES[place][run]
+        rules = RULES[turn][run]
         now = self._observed.observe(start, to_target=run is Run.TO_TARGET)
         deadline = Deadline.after(self._config.api_timeout_ms)
         recreated_topics = self._observed.recreated_topics

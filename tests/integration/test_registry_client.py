@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kafka_formats.avro.schema import Record, parse_schema
+from kafka_formats.avro.schema import RecordSchema, parse_schema
 from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
@@ -113,7 +113,7 @@ def test_references_of_references(client: RegistryClient, subject: str) -> None:
     assert found.references == order.references
     assert [name for name, _ in found.dependencies] == ["Price", "Line"]
     texts = [text for _, text in found.dependencies]
-    assert isinstance(parse_schema(found.text, texts), Record)
+    assert isinstance(parse_schema(found.text, texts), RecordSchema)
 
 
 @pytest.mark.parametrize("name", ["a/b", "a b", "ü", "a%2Fb", "a?b#c", "a.b:c"])

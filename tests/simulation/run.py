@@ -12,7 +12,7 @@ from typing import Final
 from unittest import mock
 
 from kafka_formats.upsert import upsert
-from kafka_formats.upsert.newest import Limits
+from kafka_formats.upsert.newest import MemoryLimits
 from kafka_protocol.client import clock
 from kafka_protocol.client.network.connect import use_opener
 from kafka_protocol.errors import OutOfStepError, ProtocolError
@@ -73,7 +73,7 @@ def _without_gc() -> Iterator[None]:
 class UpsertWithLittleMemory(upsert.Upsert):
     """The newest records of keys go into temporary files."""
 
-    limits: Limits = Limits(buffer=4_096, piece=1_024, bucket_bits=2)
+    limits: MemoryLimits = MemoryLimits(buffer=4_096, piece=1_024, bucket_bits=2)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError, Kafk
 from kafka_protocol.topic_partition import TopicPartition, by_topic
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.planning.positions import Bound, Everywhere, SpecificOffsets
-from kafka_spark_source.tools.positions.moves import Plan, plan_moves
+from kafka_spark_source.tools.positions.moves import OffsetPlan, plan_moves
 from kafka_spark_source.tools.positions.positions import partitions_of
 
 _HAS_MEMBERS: Final = frozenset(
@@ -31,7 +31,7 @@ class GroupError(KafkaError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reset(Plan):
+class Reset(OffsetPlan):
     """The moves of a group."""
 
     group_id: str

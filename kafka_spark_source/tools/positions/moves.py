@@ -61,7 +61,7 @@ class Move(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class OffsetPlan:
     """Moves that can be done; nothing is written yet.
 
     Attributes:

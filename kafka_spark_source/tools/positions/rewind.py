@@ -38,7 +38,7 @@ from kafka_spark_source.tools.positions.checkpoints import (
     read_checkpoint,
     source_line,
 )
-from kafka_spark_source.tools.positions.moves import Plan, plan_moves
+from kafka_spark_source.tools.positions.moves import OffsetPlan, plan_moves
 from kafka_spark_source.tools.positions.positions import partitions_of
 
 _LOGS: Final = ("offsets", "commits")
@@ -48,7 +48,7 @@ QUIET_MS: Final = 60_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rewind(Plan):
+class Rewind(OffsetPlan):
     """The moves of a query.
 
     Attributes:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kafka_spark_source.reading.dead_letters import HEADER_PREFIX
-from kafka_spark_source.tools.records.peek import Record
+from kafka_spark_source.tools.records.peek import ShownRecord
 
 
 class DeadLetter(NamedTuple):
@@ -79,7 +79,7 @@ class _Counter:
         return self.records - len(self._places)
 
 
-def counted(records: Iterable[Record]) -> list[Counted]:
+def counted(records: Iterable[ShownRecord]) -> list[Counted]:
     """The dead letters among records, by topic, stage and exception; the most first."""
     counters: defaultdict[tuple[str, str, str], _Counter] = defaultdict(_Counter)
     for record in records:

@@ -54,7 +54,7 @@ def as_they_came(batch: pa.RecordBatch) -> Sequence[PayloadTexts]:
     return [NO_TEXTS] * batch.num_rows
 
 
-class Record(NamedTuple):
+class ShownRecord(NamedTuple):
     """A record. `timestamp_ms` is in ms since 1970; a header's value may be null.
 
     `key` and `value` are as they came; `decoded` is what was made of them.
@@ -92,7 +92,7 @@ def records_in(
     deadline: Deadline,
     decode: TextsOf = as_they_came,
     topics: ReadTopics | None = None,
-) -> Iterator[Record]:
+) -> Iterator[ShownRecord]:
     """The records of ranges, partition by partition.
 
     Args:
@@ -116,7 +116,7 @@ def newest(
     count: int,
     deadline: Deadline,
     decode: TextsOf = as_they_came,
-) -> list[Record]:
+) -> list[ShownRecord]:
     """The last records of all ranges together by their timestamps, the oldest first.
 
     Raises:
@@ -135,7 +135,7 @@ def last_in(
     count: int,
     deadline: Deadline,
     decode: TextsOf = as_they_came,
-) -> Sequence[Record]:
+) -> Sequence[ShownRecord]:
     """The last records of a range, in order.
 
     Markers of transactions, aborted and compacted records leave offsets without a record, so this
@@ -144,7 +144,7 @@ def last_in(
     Raises:
         KafkaError: The range cannot be read before the deadline.
     """
-    records: deque[Record] = deque()
+    records: deque[ShownRecord] = deque()
     tp, from_offset, until = wanted
     step = count
     while from_offset < until and len(records) < count:
@@ -161,7 +161,7 @@ def _records(
     deadline: Deadline,
     decode: TextsOf,
     topics: ReadTopics | None = None,
-) -> Iterator[Record]:
+) -> Iterator[ShownRecord]:
     idle_ms = max(1, int(deadline.remaining_ms))
     if topics is None:
         fetched = fetch_range(cluster, wanted, idle_ms, take=take_batch_columns)
@@ -176,7 +176,7 @@ def _records(
         ):
             for row, decoded in zip(batch.to_pylist(), decode(batch), strict=True):
                 headers = ((header["key"], header["value"]) for header in row["headers"] or ())
-                yield Record(
+                yield ShownRecord(
                     row["topic"],
                     row["partition"],
                     row["offset"],

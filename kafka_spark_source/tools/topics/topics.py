@@ -60,7 +60,7 @@ class Partition(NamedTuple):
         return self.latest - self.earliest
 
 
-class Topic(NamedTuple):
+class ListedTopic(NamedTuple):
     """A topic and its partitions, in order."""
 
     name: str
@@ -70,7 +70,7 @@ class Topic(NamedTuple):
 
 def list_topics(
     cluster: Cluster, names: Collection[str] | None, deadline: Deadline, *, with_times: bool = False
-) -> list[Topic]:
+) -> list[ListedTopic]:
     """Topics by name, or all that the principal may describe.
 
     Args:
@@ -117,7 +117,7 @@ class _Facts(NamedTuple):
     last_ms: Mapping[TopicPartition, int]
 
 
-def _topic(metadata: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topic:
+def _topic(metadata: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> ListedTopic:
     name = metadata.name or ""
     partitions = []
     for each in sorted(metadata.partitions, key=lambda each: each.partition_index):
@@ -136,7 +136,7 @@ def _topic(metadata: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> T
                 facts.last_ms.get(tp),
             )
         )
-    return Topic(name, metadata.is_internal, tuple(partitions))
+    return ListedTopic(name, metadata.is_internal, tuple(partitions))
 
 
 def _logs(

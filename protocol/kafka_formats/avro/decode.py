@@ -18,17 +18,17 @@ from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs
 from kafka_formats.avro.decode_one import PayloadCursor
 from kafka_formats.avro.plan import (
     Again,
+    AvroPlan,
     Boolean,
+    BranchPlan,
     Bytes,
     Choice,
     Decimal,
     DecimalText,
     Items,
-    Member,
     Null,
     Number,
-    Plan,
-    Struct,
+    RecordPlan,
     Symbol,
 )
 from kafka_formats.avro.primitives import (
@@ -58,7 +58,7 @@ _MOST_VALUES: Final = 10_000
 _MOST_PIECES: Final = 1_000
 
 
-def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Values:
+def decode(payloads: pa.BinaryArray, plan: AvroPlan, skipped_bytes: int = 0) -> Values:
     """Decode payloads, all of one writer's schema; `decode_one` says why one is broken.
 
     Args:
@@ -78,12 +78,12 @@ def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Valu
     return Values(in_rows(has_payload, values), is_broken)
 
 
-def read(plan: Plan, cursor: Cursor) -> pa.Array:
+def read(plan: AvroPlan, cursor: Cursor) -> pa.Array:
     """The next value of each slot, with the plan's type; any value where a payload is broken."""
     return _READ[type(plan)](plan, cursor)
 
 
-def skip(plan: Plan, cursor: Cursor) -> None:
+def skip(plan: AvroPlan, cursor: Cursor) -> None:
     """Skip the next value of each slot."""
     _SKIP[type(plan)](plan, cursor)
 
@@ -91,7 +91,7 @@ def skip(plan: Plan, cursor: Cursor) -> None:
 # --- Records -------------------------------------------------------------------------------------
 
 
-def _read_struct(plan: Struct, cursor: Cursor) -> pa.Array:
+def _read_struct(plan: RecordPlan, cursor: Cursor) -> pa.Array:
     columns: dict[int, pa.Array] = {}
     for step in plan.steps:
         if step.place is None:
@@ -124,7 +124,7 @@ def _repeated(value: Any, to: pa.DataType, count: int) -> pa.Array:
     return one.take(indices_of(np.zeros(count, dtype=np.int64)))
 
 
-def _skip_struct(plan: Struct, cursor: Cursor) -> None:
+def _skip_struct(plan: RecordPlan, cursor: Cursor) -> None:
     for step in plan.steps:
         skip(step.plan, cursor)
 
@@ -162,7 +162,7 @@ def _skip_choice(plan: Choice, cursor: Cursor) -> None:
             cursor.update(slots, selected)
 
 
-def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[Plan | None, Longs]]:
+def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[AvroPlan | None, Longs]]:
     """Each branch with its slots; None with the slots of broken payloads."""
     number = cursor.longs()
     none = len(plan.branches)
@@ -175,7 +175,7 @@ def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[Plan | None, Longs]
         yield plan.branches[place] if place < none else None, np.flatnonzero(number == place)
 
 
-def _read_member(plan: Member, cursor: Cursor) -> pa.Array:
+def _read_member(plan: BranchPlan, cursor: Cursor) -> pa.Array:
     columns = [
         read(plan.plan, cursor) if place == plan.member else pa.nulls(len(cursor), each.type)
         for place, each in enumerate(plan.type)
@@ -341,10 +341,10 @@ _READ: Final[Mapping[type, Callable[[Any, Cursor], pa.Array]]] = {
     Symbol: read_symbol,
     Decimal: read_decimal,
     DecimalText: read_decimal_text,
-    Struct: _read_struct,
+    RecordPlan: _read_struct,
     Items: _read_items,
     Choice: _read_choice,
-    Member: _read_member,
+    BranchPlan: _read_member,
 }
 _SKIP: Final[Mapping[type, Callable[[Any, Cursor], None]]] = {
     Null: skip_null,
@@ -352,7 +352,7 @@ _SKIP: Final[Mapping[type, Callable[[Any, Cursor], None]]] = {
     Boolean: skip_boolean,
     Bytes: skip_bytes,
     Symbol: skip_symbol,
-    Struct: _skip_struct,
+    RecordPlan: _skip_struct,
     Items: _skip_items,
     Choice: _skip_choice,
     Again: _skip_again,

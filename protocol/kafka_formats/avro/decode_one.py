@@ -26,17 +26,17 @@ from kafka_formats.avro.logical import text_of_decimal
 from kafka_formats.avro.plan import (
     LONG_LIMIT,
     Again,
+    AvroPlan,
     Boolean,
+    BranchPlan,
     Bytes,
     Choice,
     Decimal,
     DecimalText,
     Items,
-    Member,
     Null,
     Number,
-    Plan,
-    Struct,
+    RecordPlan,
     Symbol,
 )
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
@@ -45,7 +45,7 @@ _FLOAT: Final = struct.Struct("<f")
 _DOUBLE: Final = struct.Struct("<d")
 
 
-def read_payload(plan: Plan, payload: bytes | memoryview) -> Any:
+def read_payload(plan: AvroPlan, payload: bytes | memoryview) -> Any:
     """The value of a payload, as `pyarrow.array` takes it for the plan's type.
 
     Raises:
@@ -69,7 +69,7 @@ class PayloadCursor:
         self._payload = payload
         self.at = at
 
-    def read(self, plan: Plan) -> Any:
+    def read(self, plan: AvroPlan) -> Any:
         """The next value.
 
         Raises:
@@ -149,7 +149,7 @@ class PayloadCursor:
             )
         return text
 
-    def struct(self, plan: Struct) -> dict[str, Any]:
+    def struct(self, plan: RecordPlan) -> dict[str, Any]:
         """A record."""
         values = {plan.type[place].name: value for place, value in plan.constants.items()}
         try:
@@ -177,7 +177,7 @@ class PayloadCursor:
         """A union."""
         return self.read(self._branch(plan))
 
-    def _branch(self, plan: Choice) -> Plan:
+    def _branch(self, plan: Choice) -> AvroPlan:
         number = self._long()
         if not 0 <= number < len(plan.branches):
             raise PayloadError("", f"a union of {len(plan.branches)} types has number {number}")
@@ -186,11 +186,11 @@ class PayloadCursor:
             raise PayloadError("", f"the type {plan.names[number]} is unknown to the reader")
         return branch
 
-    def member(self, plan: Member) -> dict[str, Any]:
+    def member(self, plan: BranchPlan) -> dict[str, Any]:
         """A union that Spark shows as a struct."""
         return {plan.type[plan.member].name: self.read(plan.plan)}
 
-    def skip(self, plan: Plan) -> None:
+    def skip(self, plan: AvroPlan) -> None:
         """Skip the next value, without recursion: a record may be within itself very often.
 
         Raises:
@@ -199,13 +199,13 @@ class PayloadCursor:
         if not isinstance(plan, _NESTED):
             self.read(plan)
             return
-        waiting: list[Plan | _Rest] = [plan]
+        waiting: list[AvroPlan | _Rest] = [plan]
         while waiting:
             each = waiting.pop()
             match each:
                 case Again():
                     waiting.append(each.record)
-                case Struct():
+                case RecordPlan():
                     waiting += [step.plan for step in reversed(each.steps)]
                 case Choice():
                     waiting.append(self._branch(each))
@@ -275,7 +275,7 @@ def _why_not(value: int, ratio: Ratio) -> str:
     return f"the time {value} is not a multiple of {ratio.per:,}, which is the reader's unit"
 
 
-_NESTED: Final = (Again, Choice, Items, Struct)
+_NESTED: Final = (Again, Choice, Items, RecordPlan)
 _FLOATS: Final[Mapping[str, struct.Struct]] = {"float": _FLOAT, "double": _DOUBLE}
 _READ: Final[Mapping[type, Callable[[PayloadCursor, Any], Any]]] = {
     Null: PayloadCursor.null,
@@ -285,8 +285,8 @@ _READ: Final[Mapping[type, Callable[[PayloadCursor, Any], Any]]] = {
     Symbol: PayloadCursor.symbol,
     Decimal: PayloadCursor.decimal,
     DecimalText: PayloadCursor.decimal_text,
-    Struct: PayloadCursor.struct,
+    RecordPlan: PayloadCursor.struct,
     Items: PayloadCursor.items,
     Choice: PayloadCursor.choice,
-    Member: PayloadCursor.member,
+    BranchPlan: PayloadCursor.member,
 }

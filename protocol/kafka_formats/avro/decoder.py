@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
-from kafka_formats.avro.plan import Plan, Struct
+from kafka_formats.avro.plan import AvroPlan, RecordPlan
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parsed
@@ -23,7 +23,7 @@ from kafka_formats.schema_ids.frames import SchemaId
 class AvroPayloadDecoder:
     """Decodes payloads with a plan."""
 
-    plan: Plan
+    plan: AvroPlan
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Values:
         """Decode payloads after frames of one size."""
@@ -52,9 +52,9 @@ def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> 
     )
 
 
-def _without_rest(plan: Plan) -> Plan:
+def _without_rest(plan: AvroPlan) -> AvroPlan:
     """The plan without the fields after the last one that is wanted: nobody reads their bytes."""
-    if not isinstance(plan, Struct):
+    if not isinstance(plan, RecordPlan):
         return plan
     wanted = [number for number, step in enumerate(plan.steps) if step.place is not None]
     return replace(plan, steps=plan.steps[: wanted[-1] + 1 if wanted else 0])

@@ -33,7 +33,7 @@ from kafka_formats.avro.schema import (
     Fixed,
     Map,
     Primitive,
-    Record,
+    RecordSchema,
     Recursive,
     Schema,
     Union,
@@ -270,7 +270,7 @@ _PRIMITIVES: Final[Mapping[str, tuple[_Fits, _Write]]] = {
 # --- Values with parts ---------------------------------------------------------------------------
 
 
-def _record(schema: Record, values: pa.Array, path: str) -> pa.BinaryArray:
+def _record(schema: RecordSchema, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_struct(values.type), schema, values, path)
     names = [field.name for field in values.type]
     wanted = [field.name for field in schema.fields]
@@ -384,7 +384,7 @@ _ENCODERS: Final[Mapping[type[Schema], Callable[[Any, pa.Array, str], pa.BinaryA
     Enum: _enum,
     Array: _array,
     Map: _map,
-    Record: _record,
+    RecordSchema: _record,
     Union: _union,
     Recursive: _recursive,
 }

@@ -18,7 +18,7 @@ from kafka_formats.avro.schema import (
     Fixed,
     Map,
     Primitive,
-    Record,
+    RecordSchema,
     Recursive,
     Schema,
     Union,
@@ -143,7 +143,7 @@ def _map(writer: Map, reader: Map, path: str) -> Iterator[Loss]:
     return losses(writer.values, reader.values, path_of(path, VALUES))
 
 
-def _record(writer: Record, reader: Record, path: str) -> Iterator[Loss]:
+def _record(writer: RecordSchema, reader: RecordSchema, path: str) -> Iterator[Loss]:
     places = places_of(writer, reader)
     if places is None:
         yield Loss(path, f"is the record {writer.name}, not {reader.name}")
@@ -159,5 +159,5 @@ _OF_SAME_KIND: Final[Mapping[type[Schema], Callable[[Any, Any, str], Iterator[Lo
     Enum: _enum,
     Array: _array,
     Map: _map,
-    Record: _record,
+    RecordSchema: _record,
 }

@@ -91,12 +91,12 @@ class Step:
     """A written field: its name, and its place in the struct; None for one that is skipped."""
 
     name: str
-    plan: Plan
+    plan: AvroPlan
     place: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class RecordPlan:
     """A record; `constants` has the values of places that nothing was written for."""
 
     type: pa.StructType
@@ -114,7 +114,7 @@ class Items:
     """
 
     type: pa.ListType | pa.MapType
-    item: Plan
+    item: AvroPlan
     item_bytes: int
     most_empty: int
 
@@ -127,17 +127,17 @@ class Choice:
     """
 
     type: pa.DataType
-    branches: Sequence[Plan | None]
+    branches: Sequence[AvroPlan | None]
     names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class BranchPlan:
     """A value that becomes one member of a struct, as Spark shows unions of several types."""
 
     type: pa.StructType
     member: int
-    plan: Plan
+    plan: AvroPlan
 
 
 @dataclass(slots=True, eq=False)
@@ -145,18 +145,18 @@ class Again:
     """A record within itself. It is only skipped, however often it is there."""
 
     type: pa.DataType
-    record: Struct = field(init=False, repr=False)
+    record: RecordPlan = field(init=False, repr=False)
 
 
-Plan: TypeAlias = (
-    "Null | Number | Boolean | Bytes | Symbol | Decimal | DecimalText | Struct | Items | Choice"
-    " | Member | Again"
+AvroPlan: TypeAlias = (
+    "Null | Number | Boolean | Bytes | Symbol | Decimal | DecimalText | RecordPlan | Items | Choice"
+    " | BranchPlan | Again"
 )
 
 _NUMBER_BYTES: Final = {"int": 1, "long": 1, "float": 4, "double": 8}
 
 
-def min_bytes(plan: Plan) -> int:
+def min_bytes(plan: AvroPlan) -> int:
     """The least bytes of a value. If they are 0, all values have none."""
     match plan:
         case Null():
@@ -165,9 +165,9 @@ def min_bytes(plan: Plan) -> int:
             return _NUMBER_BYTES[plan.written]
         case Bytes() | Decimal() | DecimalText():
             return 1 if plan.size is None else plan.size
-        case Struct():
+        case RecordPlan():
             return sum(min_bytes(step.plan) for step in plan.steps)
-        case Member():
+        case BranchPlan():
             return min_bytes(plan.plan)
         case _:
             return 1

@@ -18,7 +18,7 @@ from kafka_formats.avro.schema import (
     Fixed,
     Map,
     Primitive,
-    Record,
+    RecordSchema,
     Recursive,
     Schema,
     Union,
@@ -45,7 +45,7 @@ def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
     if isinstance(schema, Recursive):
         schema = schema.record
     match schema:
-        case Record() if pa.types.is_struct(wanted):
+        case RecordSchema() if pa.types.is_struct(wanted):
             return replace(schema, fields=_fields(schema, wanted, path))
         case Array(items) if pa.types.is_list(wanted):
             return Array(_part(items, wanted.value_field, path_of(path, ITEMS)))
@@ -58,7 +58,7 @@ def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
     return _whole(schema, wanted, path)
 
 
-def _fields(record: Record, wanted: pa.StructType, path: str) -> list[Field]:
+def _fields(record: RecordSchema, wanted: pa.StructType, path: str) -> list[Field]:
     known = {field.name: field for field in record.fields}
     return [
         replace(field, schema=_part(field.schema, each, inner))

@@ -15,18 +15,18 @@ from kafka_formats.arrow.decimals import ratio_of_scales
 from kafka_formats.avro.logical import is_binary, is_readable, ratio_of
 from kafka_formats.avro.plan import (
     Again,
+    AvroPlan,
     Boolean,
+    BranchPlan,
     Bytes,
     Choice,
     Decimal,
     DecimalText,
     Items,
-    Member,
     Null,
     Number,
-    Plan,
+    RecordPlan,
     Step,
-    Struct,
     Symbol,
     min_bytes,
 )
@@ -37,7 +37,7 @@ from kafka_formats.avro.schema import (
     Fixed,
     Map,
     Primitive,
-    Record,
+    RecordSchema,
     Recursive,
     Schema,
     Union,
@@ -61,7 +61,7 @@ _MOST_EMPTY: Final = 1_000
 _MOST_EMPTY_WITHIN: Final = 10
 
 
-def resolve(writer: Schema, reader: Schema) -> Plan:
+def resolve(writer: Schema, reader: Schema) -> AvroPlan:
     """How to read a payload that was written with one schema as the type of the other.
 
     Raises:
@@ -86,7 +86,7 @@ def why_unfit(writer: Schema, reader: Schema, path: str) -> str | None:
     return None if plan is not None else str(_mismatch(writer, reader, path))
 
 
-def places_of(writer: Record, reader: Record) -> list[int | None] | None:
+def places_of(writer: RecordSchema, reader: RecordSchema) -> list[int | None] | None:
     """The place in the reader's record of each field of the writer's, None for one that it lacks.
 
     None if the records have other names.
@@ -102,7 +102,7 @@ def places_of(writer: Record, reader: Record) -> list[int | None] | None:
     return places
 
 
-def _required(writer: Schema, reader: Schema, path: str) -> Plan:
+def _required(writer: Schema, reader: Schema, path: str) -> AvroPlan:
     plan = _resolve(writer, reader, path)
     if plan is None:
         raise _mismatch(writer, reader, path)
@@ -119,7 +119,7 @@ def _shown(schema: Schema) -> str:
     return logical.name if logical else kind_of(schema)
 
 
-def _resolve(writer: Schema, reader: Schema, path: str) -> Plan | None:
+def _resolve(writer: Schema, reader: Schema, path: str) -> AvroPlan | None:
     """None if the types do not fit each other."""
     if isinstance(writer, Recursive):
         # The reader's has an end, as its type is one of Arrow's.
@@ -133,14 +133,14 @@ def _resolve(writer: Schema, reader: Schema, path: str) -> Plan | None:
     return _OF_SAME_KIND[type(writer)](writer, reader, path)
 
 
-def _is_same_name(writer: Fixed | Enum | Record, reader: Fixed | Enum | Record) -> bool:
+def _is_same_name(writer: Fixed | Enum | RecordSchema, reader: Fixed | Enum | RecordSchema) -> bool:
     """As in Java: the names without their namespaces, or an alias of the reader."""
     if writer.name.rpartition(".")[2] == reader.name.rpartition(".")[2]:
         return True
     return writer.name in reader.aliases
 
 
-def _primitive(writer: Primitive, reader: Primitive, _path: str) -> Plan | None:
+def _primitive(writer: Primitive, reader: Primitive, _path: str) -> AvroPlan | None:
     if not _is_promoted(writer, reader) or not is_readable(writer.logical, reader.logical):
         return None
     to = arrow_type(reader)
@@ -167,7 +167,7 @@ def _is_promoted(writer: Primitive, reader: Primitive) -> bool:
     )
 
 
-def _fixed(writer: Fixed, reader: Fixed, _path: str) -> Plan | None:
+def _fixed(writer: Fixed, reader: Fixed, _path: str) -> AvroPlan | None:
     if writer.size != reader.size or not _is_same_name(writer, reader):
         return None
     if not is_readable(writer.logical, reader.logical):
@@ -175,7 +175,7 @@ def _fixed(writer: Fixed, reader: Fixed, _path: str) -> Plan | None:
     return _bytes(writer, reader, writer.size)
 
 
-def _bytes(writer: Primitive | Fixed, reader: Primitive | Fixed, size: int | None) -> Plan:
+def _bytes(writer: Primitive | Fixed, reader: Primitive | Fixed, size: int | None) -> AvroPlan:
     to = arrow_type(reader)
     logical = reader.logical
     if logical is None or logical.name != "decimal":
@@ -186,7 +186,7 @@ def _bytes(writer: Primitive | Fixed, reader: Primitive | Fixed, size: int | Non
     return Decimal(to, size, ratio, 10**logical.precision)
 
 
-def _enum(writer: Enum, reader: Enum, _path: str) -> Plan | None:
+def _enum(writer: Enum, reader: Enum, _path: str) -> AvroPlan | None:
     if not _is_same_name(writer, reader):
         return None
     known = set(reader.symbols)
@@ -194,16 +194,16 @@ def _enum(writer: Enum, reader: Enum, _path: str) -> Plan | None:
     return Symbol(arrow_type(reader), symbols, writer.symbols)
 
 
-def _array(writer: Array, reader: Array, path: str) -> Plan:
+def _array(writer: Array, reader: Array, path: str) -> AvroPlan:
     item = _required(writer.items, reader.items, path_of(path, ITEMS))
     return _items(arrow_type(reader), item, is_within=_is_in_list(path))
 
 
-def _map(writer: Map, reader: Map, path: str) -> Plan:
+def _map(writer: Map, reader: Map, path: str) -> AvroPlan:
     to = arrow_type(reader)
     value = _required(writer.values, reader.values, path_of(path, VALUES))
     steps = [Step("key", Bytes(pa.string()), 0), Step("value", value, 1)]
-    entry = Struct(pa.struct([to.key_field, to.item_field]), steps, {})
+    entry = RecordPlan(pa.struct([to.key_field, to.item_field]), steps, {})
     return _items(to, entry, is_within=_is_in_list(path))
 
 
@@ -211,11 +211,11 @@ def _is_in_list(path: str) -> bool:
     return ITEMS in path or VALUES in path
 
 
-def _items(to: pa.DataType, item: Plan, *, is_within: bool) -> Items:
+def _items(to: pa.DataType, item: AvroPlan, *, is_within: bool) -> Items:
     return Items(to, item, min_bytes(item), _MOST_EMPTY_WITHIN if is_within else _MOST_EMPTY)
 
 
-def _record(writer: Record, reader: Record, path: str) -> Plan | None:
+def _record(writer: RecordSchema, reader: RecordSchema, path: str) -> AvroPlan | None:
     places = places_of(writer, reader)
     if places is None:
         return None
@@ -235,7 +235,7 @@ def _record(writer: Record, reader: Record, path: str) -> Plan | None:
             wanted = left.pop(place)
             steps.append(Step(field.name, _required(field.schema, wanted.schema, inner), place))
     constants = {place: _default(field, path) for place, field in left.items()}
-    return Struct(arrow_type(reader), steps, constants)
+    return RecordPlan(arrow_type(reader), steps, constants)
 
 
 class _Enclosing(NamedTuple):
@@ -254,10 +254,10 @@ class _Enclosing(NamedTuple):
     is_list: bool = False
 
 
-def _skipped(schema: Schema, around: _Enclosing) -> Plan:
+def _skipped(schema: Schema, around: _Enclosing) -> AvroPlan:
     """How to skip a value: its bytes, without rules for their meaning."""
     apart = around._replace(open=frozenset())
-    plan: Plan
+    plan: AvroPlan
     match schema:
         case Primitive(name):
             plan = _SKIPPED[name]
@@ -271,11 +271,11 @@ def _skipped(schema: Schema, around: _Enclosing) -> Plan:
         case Map(values):
             value = _skipped(values, apart._replace(is_list=True))
             entry = [Step("key", _SKIPPED["bytes"], None), Step("value", value, None)]
-            item = Struct(pa.struct([]), entry, {})
+            item = RecordPlan(pa.struct([]), entry, {})
             plan = _items(pa.null(), item, is_within=around.is_list)
         case Union(branches):
             plan = Choice(pa.null(), [_skipped(each, apart) for each in branches])
-        case Record():
+        case RecordSchema():
             plan = _skipped_record(schema, around)
         case Recursive(name):
             if name in around.open:
@@ -287,17 +287,17 @@ def _skipped(schema: Schema, around: _Enclosing) -> Plan:
     return plan
 
 
-def _skipped_record(record: Record, around: _Enclosing) -> Struct:
+def _skipped_record(record: RecordSchema, around: _Enclosing) -> RecordPlan:
     again = Again(pa.null())
     inner = around._replace(
         records={**around.records, record.name: again}, open=around.open | {record.name}
     )
     steps = [Step(each.name, _skipped(each.schema, inner), None) for each in record.fields]
-    again.record = Struct(pa.struct([]), steps, {})
+    again.record = RecordPlan(pa.struct([]), steps, {})
     return again.record
 
 
-_SKIPPED: Final[Mapping[str, Plan]] = {
+_SKIPPED: Final[Mapping[str, AvroPlan]] = {
     "null": Null(pa.null()),
     "boolean": Bytes(pa.binary(), 1),
     "int": Number(pa.int64(), "long"),
@@ -321,31 +321,31 @@ def _default(field: Field, path: str) -> Any:
     return value
 
 
-_OF_SAME_KIND: Final[Mapping[type[Schema], Callable[[Any, Any, str], Plan | None]]] = {
+_OF_SAME_KIND: Final[Mapping[type[Schema], Callable[[Any, Any, str], AvroPlan | None]]] = {
     Primitive: _primitive,
     Fixed: _fixed,
     Enum: _enum,
     Array: _array,
     Map: _map,
-    Record: _record,
+    RecordSchema: _record,
 }
 
 
-def _of_branches(writer: Union, reader: Schema, path: str) -> Plan | None:
+def _of_branches(writer: Union, reader: Schema, path: str) -> AvroPlan | None:
     branches = [_branch(branch, reader, path) for branch in writer.branches]
     if all(branch is None for branch in branches):
         return None
     return Choice(arrow_type(reader), branches, [_shown(each) for each in writer.branches])
 
 
-def _branch(writer: Schema, reader: Schema, path: str) -> Plan | None:
+def _branch(writer: Schema, reader: Schema, path: str) -> AvroPlan | None:
     try:
         return _resolve(writer, reader, path)
     except SchemaError:
         return None
 
 
-def _into_branch(writer: Schema, reader: Union, path: str) -> Plan | None:
+def _into_branch(writer: Schema, reader: Union, path: str) -> AvroPlan | None:
     """The branch of a value that was written without a union: of its own type, or that fits."""
     to = arrow_type(reader)
     ordered = sorted(
@@ -366,12 +366,12 @@ def _into_branch(writer: Schema, reader: Union, path: str) -> Plan | None:
     return None
 
 
-def _as_union(plan: Plan, reader: Union, number: int, to: pa.DataType) -> Plan | None:
+def _as_union(plan: AvroPlan, reader: Union, number: int, to: pa.DataType) -> AvroPlan | None:
     """The value of a branch as the type of its union."""
     if isinstance(plan, Null):
         return Null(to)
     if members := members_of(reader):
-        return Member(to, members.index(reader.branches[number]), plan)
+        return BranchPlan(to, members.index(reader.branches[number]), plan)
     if isinstance(plan, Number):
         # A union of int and long is read as long, and one of float and double as double.
         return replace(plan, type=to)

@@ -93,7 +93,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordSchema:
     """Fields in their order."""
 
     name: str
@@ -106,11 +106,11 @@ class Recursive:
     """A record within itself: its name, by which it is compared, and the record."""
 
     name: str
-    record: Record = field(init=False, repr=False, compare=False)
+    record: RecordSchema = field(init=False, repr=False, compare=False)
 
 
-Schema: TypeAlias = "Primitive | Fixed | Enum | Array | Map | Union | Record | Recursive"
-Named: TypeAlias = "Fixed | Enum | Record"
+Schema: TypeAlias = "Primitive | Fixed | Enum | Array | Map | Union | RecordSchema | Recursive"
+Named: TypeAlias = "Fixed | Enum | RecordSchema"
 
 
 def parsed(schema: SchemaText) -> Schema:
@@ -254,9 +254,9 @@ class _Parser:
             raise SchemaError(f"the Avro type {full!r} is defined twice")
         return definition
 
-    def _record(self, full: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Record:
+    def _record(self, full: str, value: Mapping[str, Any], aliases: frozenset[str]) -> RecordSchema:
         within = self._open[full] = Recursive(full)
-        record = Record(full, [*self._fields(full, value, full.rpartition(".")[0])], aliases)
+        record = RecordSchema(full, [*self._fields(full, value, full.rpartition(".")[0])], aliases)
         within.record = record
         del self._open[full]
         return record

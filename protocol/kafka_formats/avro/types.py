@@ -17,7 +17,7 @@ from kafka_formats.avro.schema import (
     Fixed,
     Map,
     Primitive,
-    Record,
+    RecordSchema,
     Recursive,
     Schema,
     Union,
@@ -88,7 +88,7 @@ def _map_type(schema: Map) -> pa.DataType:
     return pa.map_(pa.string(), _field("value", schema.values))
 
 
-def _record_type(schema: Record) -> pa.DataType:
+def _record_type(schema: RecordSchema) -> pa.DataType:
     return pa.struct([_field(field.name, field.schema) for field in schema.fields])
 
 
@@ -151,7 +151,7 @@ _TYPES: Final[Mapping[type[Schema], Callable[[Any], pa.DataType]]] = {
     Enum: lambda _: pa.string(),
     Array: _array_type,
     Map: _map_type,
-    Record: _record_type,
+    RecordSchema: _record_type,
     Union: _union_type,
     Recursive: _no_type,
 }

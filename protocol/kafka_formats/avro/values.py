@@ -16,7 +16,7 @@ from kafka_formats.avro.schema import (
     Fixed,
     Map,
     Primitive,
-    Record,
+    RecordSchema,
     Schema,
     Union,
     is_text,
@@ -115,7 +115,7 @@ def _decimal(data: bytes, logical: Logical) -> Any:
     return (text_of if logical.is_text else decimal_of)(number, logical.scale)
 
 
-def _of_record(schema: Record, value: Any, path: str) -> dict[str, Any]:
+def _of_record(schema: RecordSchema, value: Any, path: str) -> dict[str, Any]:
     _check(isinstance(value, dict))
     record = {}
     for field in schema.fields:
@@ -147,6 +147,6 @@ _VALUES: Final[Mapping[type[Schema], Callable[[Any, Any, str], Any]]] = {
     Enum: _of_enum,
     Array: _of_array,
     Map: _of_map,
-    Record: _of_record,
+    RecordSchema: _of_record,
     Union: _of_union,
 }

@@ -62,7 +62,7 @@ class AssumedSemantics:
         return self.moment == f"{_TIME}IsoTimestamp"
 
 
-class Plan(NamedTuple):
+class ConnectPlan(NamedTuple):
     """How to read payloads.
 
     Attributes:
@@ -137,7 +137,7 @@ class Planner:
     is_checked: bool = True
     implies: bool = True
 
-    def plan(self, raw: pa.DataType, wanted: pa.DataType, path: Path = ()) -> Plan:
+    def plan(self, raw: pa.DataType, wanted: pa.DataType, path: Path = ()) -> ConnectPlan:
         """Plan a part.
 
         Args:
@@ -157,21 +157,21 @@ class Planner:
         if pa.types.is_list(raw) and pa.types.is_list(wanted):
             items = self.plan(raw.value_type, wanted.value_type, (*path, ITEMS))
             to = pa.list_(pa.field("element", items.type))
-            return Plan(to, items.conversion and Items(items.conversion))
+            return ConnectPlan(to, items.conversion and Items(items.conversion))
         if pa.types.is_map(raw) and pa.types.is_map(wanted):
             values = self.plan(raw.item_type, wanted.item_type, (*path, VALUES))
             to = pa.map_(wanted.key_type, pa.field("value", values.type))
-            return Plan(to, values.conversion and Values(values.conversion))
+            return ConnectPlan(to, values.conversion and Values(values.conversion))
         self._check(raw, wanted, path)
-        return Plan(wanted, None)
+        return ConnectPlan(wanted, None)
 
-    def _leaf(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> Plan | None:
+    def _leaf(self, raw: pa.DataType, wanted: pa.DataType, path: Path) -> ConnectPlan | None:
         """The plan of a part that is converted as a whole; None for another one."""
         semantic = self._semantic(raw, path)
         if semantic is None:
             self._check_unit(raw, wanted, path)
             if self._lacks_unit(raw, wanted):
-                return Plan(raw, self._refused(path))
+                return ConnectPlan(raw, self._refused(path))
         elif semantic.name == DECIMAL and self.assumed.decimal_is_number:
             return self._number(semantic, wanted, path)
         implied = self._implied(raw, wanted) if self.implies else None
@@ -179,7 +179,7 @@ class Planner:
             self._check_same(raw, path)
         convert = self._convert(semantic or implied, raw, wanted)
         if convert is not None:
-            return Plan(as_nullable(raw), convert)
+            return ConnectPlan(as_nullable(raw), convert)
         if (
             semantic is not None
             and semantic.name != DECIMAL
@@ -191,7 +191,7 @@ class Planner:
             )
         return None
 
-    def _number(self, semantic: Semantic, wanted: pa.DataType, path: Path) -> Plan:
+    def _number(self, semantic: Semantic, wanted: pa.DataType, path: Path) -> ConnectPlan:
         """A decimal that is a number in JSON; its text has all of the digits."""
         scale = scale_of(semantic)
         is_exact = pa.types.is_decimal(wanted) and scale is not None and scale <= wanted.scale
@@ -201,9 +201,9 @@ class Planner:
                 f"as {wanted}"
             )
         reason = f"the value of {semantic.name} does not fit {wanted}"
-        return Plan(wanted, Leaf(plain_text, reason) if wanted == TEXT else None)
+        return ConnectPlan(wanted, Leaf(plain_text, reason) if wanted == TEXT else None)
 
-    def _struct(self, raw: pa.StructType, wanted: pa.StructType, path: Path) -> Plan:
+    def _struct(self, raw: pa.StructType, wanted: pa.StructType, path: Path) -> ConnectPlan:
         known = {each.name: each.type for each in raw}
         if not self.is_checked:
             # A document need not have a field: it is null, whatever its type.
@@ -213,11 +213,11 @@ class Planner:
         for place, (field, inner, _) in enumerate(wanted_fields(known, wanted, shown(path))):
             is_there = inner != pa.null()
             part = (*path, field.name)
-            plan = self.plan(inner, field.type, part) if is_there else Plan(field.type, None)
+            plan = self.plan(inner, field.type, part) if is_there else ConnectPlan(field.type, None)
             fields.append(pa.field(field.name, plan.type))
             if plan.conversion is not None:
                 parts[place] = plan.conversion
-        return Plan(pa.struct(fields), Fields(parts) if parts else None)
+        return ConnectPlan(pa.struct(fields), Fields(parts) if parts else None)
 
     def _semantic(self, raw: pa.DataType, path: Path) -> Semantic | None:
         """The semantic type that values at a path were written with, if it changes their meaning.

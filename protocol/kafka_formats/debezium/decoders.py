@@ -11,7 +11,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from kafka_formats.connect.plan import AssumedSemantics, Plan, Planner, payload_type
+from kafka_formats.connect.plan import AssumedSemantics, ConnectPlan, Planner, payload_type
 from kafka_formats.connect.semantics import ConnectType, Semantics, type_at
 from kafka_formats.debezium.events import (
     AFTER,
@@ -113,11 +113,11 @@ class RequestedEvent:
         # A document may have a part that its schema lacks.
         of_before = BEFORE if BEFORE in parts or planner.is_checked else AFTER
 
-        def plan_of(name: str, wanted: pa.DataType) -> Plan:
+        def plan_of(name: str, wanted: pa.DataType) -> ConnectPlan:
             if name in parts or planner.is_checked:
                 return planner.plan(_needed(parts, name), wanted, (name,))
             # A document need not have a part: it is null.
-            return Plan(wanted, None)
+            return ConnectPlan(wanted, None)
 
         fields = {OP: pa.string()} | ({TS_MS: pa.int64()} if self.ts_ms else {})
         row = before = source = None

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import fields_of, with_fields, with_type
 from kafka_formats.connect.conversion import Conversion, Misfit, Outcome, converted
-from kafka_formats.connect.plan import Plan
+from kafka_formats.connect.plan import ConnectPlan
 from kafka_formats.connect.semantics import Path, shown
 from kafka_formats.debezium.placeholder import Placeholder, names_of, without
 from kafka_formats.errors import PayloadError
@@ -75,7 +75,7 @@ class EventPlan:
 
     payload: pa.StructType
     row: Conversion | None
-    before: Plan | None
+    before: ConnectPlan | None
     source: Conversion | None
 
 

@@ -17,7 +17,7 @@ from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
 from kafka_formats.protobuf.decimals import decimals_of
 from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last_of
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
-from kafka_formats.protobuf.plan import Decimal, Enum, Member, Struct
+from kafka_formats.protobuf.plan import Decimal, Enum, FieldPlan, MessagePlan
 from kafka_formats.protobuf.scan import locate
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes, numbers_of
 from kafka_protocol.columnar.arrays.slices import take_slices
@@ -26,7 +26,7 @@ from kafka_protocol.columnar.arrays.slices import take_slices
 _MAX_SECONDS: Final = 2**63 // 10**6 - 10_000
 
 
-def read(plan: Struct, layout: Layout, cursor: Cursor) -> pa.StructArray:
+def read(plan: MessagePlan, layout: Layout, cursor: Cursor) -> pa.StructArray:
     """The message of each slot; any value where the slot is marked as broken."""
     begin = cursor.at
     all_pieces = locate(layout, cursor)
@@ -40,7 +40,7 @@ def read(plan: Struct, layout: Layout, cursor: Cursor) -> pa.StructArray:
 
 
 def _member(
-    member: Member, field: Field, pieces: Sequence[FieldValues], begin: Longs, cursor: Cursor
+    member: FieldPlan, field: Field, pieces: Sequence[FieldValues], begin: Longs, cursor: Cursor
 ) -> pa.Array:
     if member.is_list or member.keys is not None:
         return _container(member, field, items_of(field, pieces, cursor), cursor)
@@ -55,7 +55,7 @@ def _member(
     return _leaves(field, values, is_null, cursor)
 
 
-def _container(member: Member, field: Field, items: FieldValues, cursor: Cursor) -> pa.Array:
+def _container(member: FieldPlan, field: Field, items: FieldValues, cursor: Cursor) -> pa.Array:
     """Lists or maps."""
     counts = np.bincount(items.slots, minlength=len(cursor))
     offsets = array_of(np.cumsum([0, *counts]), pa.int32())
@@ -76,7 +76,7 @@ def _dense(field: Field, values: FieldValues, cursor: Cursor) -> pa.Array:
 
 def _messages(field: Inner, values: FieldValues, cursor: Cursor) -> pa.Array:
     inner = _cursor_of(values, cursor)
-    if isinstance(field.plan, Struct):
+    if isinstance(field.plan, MessagePlan):
         messages = read(field.plan, field.layout, inner)
     elif isinstance(field.plan, Decimal):
         messages = _decimals(field, inner)
@@ -216,7 +216,7 @@ _NUMBERS: Final[Mapping[int, Callable[[Raw], Raw]]] = {
 # --- Arrays of parts -> arrays of structs, lists and maps ----------------------------------------
 
 
-def struct_of(plan: Struct, members: Sequence[pa.Array]) -> pa.StructArray:
+def struct_of(plan: MessagePlan, members: Sequence[pa.Array]) -> pa.StructArray:
     """Structs without nulls."""
     fields = [
         pa.field(member.name, array.type, member.nullable)
@@ -225,13 +225,13 @@ def struct_of(plan: Struct, members: Sequence[pa.Array]) -> pa.StructArray:
     return pa.StructArray.from_arrays(members, fields=fields)
 
 
-def list_of(member: Member, offsets: pa.Array, items: pa.Array) -> pa.ListArray:
+def list_of(member: FieldPlan, offsets: pa.Array, items: pa.Array) -> pa.ListArray:
     """Lists without nulls; `offsets` as Arrow has them."""
     field = pa.field("element", items.type, member.type.value_field.nullable)
     return pa.ListArray.from_arrays(offsets, items, pa.list_(field))
 
 
-def map_of(member: Member, offsets: pa.Array, keys: pa.Array, items: pa.Array) -> pa.MapArray:
+def map_of(member: FieldPlan, offsets: pa.Array, keys: pa.Array, items: pa.Array) -> pa.MapArray:
     """Maps without nulls."""
     field = pa.field("value", items.type, member.type.item_field.nullable)
     return pa.MapArray.from_arrays(offsets, keys, items, pa.map_(keys.type, field))

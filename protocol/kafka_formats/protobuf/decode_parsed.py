@@ -21,19 +21,19 @@ from kafka_formats.protobuf.decode import list_of, map_of, struct_of
 from kafka_formats.protobuf.plan import (
     Decimal,
     Enum,
-    Member,
-    Plan,
+    FieldPlan,
+    MessagePlan,
     Scalar,
-    Struct,
     Time,
     Unsigned,
+    ValuePlan,
 )
 from kafka_protocol.columnar.arrays.arrow_memory import array_of
 
 _MAX_LONG: Final = 2**63
 
 
-def decode_parsed(plan: Plan, values: Sequence[Any]) -> pa.Array:
+def decode_parsed(plan: ValuePlan, values: Sequence[Any]) -> pa.Array:
     """The array of some messages; None for null.
 
     Raises:
@@ -87,7 +87,7 @@ def _decimals(plan: Decimal, values: Sequence[Any]) -> pa.Array:
     return found
 
 
-def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
+def _structs(plan: MessagePlan, values: Sequence[Any]) -> pa.Array:
     given = [each for each in values if each is not None]
     arrays = [_named(member, given) for member in plan.members]
     structs = struct_of(plan, arrays)
@@ -97,14 +97,14 @@ def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
     return structs.take(array_of(np.cumsum(is_given) - 1, pa.int64(), ~is_given))
 
 
-def _named(member: Member, messages: Sequence[Any]) -> pa.Array:
+def _named(member: FieldPlan, messages: Sequence[Any]) -> pa.Array:
     try:
         return _member(member, messages)
     except PayloadError as error:
         raise error.within(member.name) from error
 
 
-def _member(member: Member, messages: Sequence[Any]) -> pa.Array:
+def _member(member: FieldPlan, messages: Sequence[Any]) -> pa.Array:
     name = member.attribute
     if member.is_list or member.keys is not None:
         return _containers(member, [getattr(each, name) for each in messages])
@@ -117,7 +117,7 @@ def _member(member: Member, messages: Sequence[Any]) -> pa.Array:
     )
 
 
-def _containers(member: Member, values: Sequence[Any]) -> pa.Array:
+def _containers(member: FieldPlan, values: Sequence[Any]) -> pa.Array:
     offsets = array_of(np.cumsum([0, *map(len, values)]), pa.int32())
     if member.keys is None:
         return list_of(
@@ -128,11 +128,11 @@ def _containers(member: Member, values: Sequence[Any]) -> pa.Array:
     return map_of(member, offsets, keys, items)
 
 
-_DECODE: Final[Mapping[type[Plan], Callable[[Any, Sequence[Any]], pa.Array]]] = {
+_DECODE: Final[Mapping[type[ValuePlan], Callable[[Any, Sequence[Any]], pa.Array]]] = {
     Scalar: _scalars,
     Unsigned: _unsigned,
     Enum: _enums,
     Time: _times,
     Decimal: _decimals,
-    Struct: _structs,
+    MessagePlan: _structs,
 }

@@ -28,7 +28,7 @@ from kafka_formats.protobuf.decode_parsed import decode_parsed
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, read_index
 from kafka_formats.protobuf.layout import Layout, layout_for
-from kafka_formats.protobuf.plan import Struct, plan_for
+from kafka_formats.protobuf.plan import MessagePlan, plan_for
 from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.protobuf.runtime import message_class, missing
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
@@ -57,7 +57,7 @@ class MessageReader:
 
     parsed: type[Message]
     name: str
-    plan: Struct
+    plan: MessagePlan
     layout: Layout | None
 
     def parse(self, payload: bytes) -> Message:

@@ -17,20 +17,20 @@ from kafka_formats.protobuf.decimals import parts_of
 from kafka_formats.protobuf.plan import (
     Decimal,
     Enum,
-    Member,
-    Plan,
+    FieldPlan,
+    MessagePlan,
     Scalar,
-    Struct,
     Time,
     Unsigned,
+    ValuePlan,
 )
 from kafka_formats.protobuf.runtime import missing
 
 # What is written into a message of its own.
-_PARTS: Final = (Struct, Time, Decimal)
+_PARTS: Final = (MessagePlan, Time, Decimal)
 
 
-def encode(plan: Struct, parsed: type[Message], values: pa.Array) -> pa.BinaryArray:
+def encode(plan: MessagePlan, parsed: type[Message], values: pa.Array) -> pa.BinaryArray:
     """The payloads of structs without nulls.
 
     Raises:
@@ -41,7 +41,7 @@ def encode(plan: Struct, parsed: type[Message], values: pa.Array) -> pa.BinaryAr
     return pa.array([_payload(plan, parsed, row) for row in rows], pa.binary())
 
 
-def _payload(plan: Struct, parsed: type[Message], row: dict[str, Any]) -> bytes:
+def _payload(plan: MessagePlan, parsed: type[Message], row: dict[str, Any]) -> bytes:
     message: Any = parsed()
     _fill(plan, message, row)
     if not message.IsInitialized():
@@ -53,7 +53,7 @@ def _payload(plan: Struct, parsed: type[Message], row: dict[str, Any]) -> bytes:
     return payload
 
 
-def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
+def _fill(plan: MessagePlan, message: Any, row: dict[str, Any]) -> None:
     for oneof, names in plan.oneofs.items():
         given = [name for name in names if row[name] is not None]
         if len(given) > 1:
@@ -69,7 +69,7 @@ def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
                 raise PayloadError(member.name, str(error)) from error
 
 
-def _set(member: Member, message: Any, value: Any) -> None:
+def _set(member: FieldPlan, message: Any, value: Any) -> None:
     name, plan = member.attribute, member.plan
     if member.keys is not None:
         to_key, entries = _CONVERTERS[type(member.keys)], getattr(message, name)
@@ -100,8 +100,8 @@ def _set(member: Member, message: Any, value: Any) -> None:
         setattr(message, name, _CONVERTERS[type(plan)](plan, value))
 
 
-def _fill_message(plan: Struct | Time | Decimal, message: Any, value: Any) -> None:
-    if isinstance(plan, Struct):
+def _fill_message(plan: MessagePlan | Time | Decimal, message: Any, value: Any) -> None:
+    if isinstance(plan, MessagePlan):
         _fill(plan, message, value)
         return
     parts = (
@@ -130,11 +130,11 @@ def _number_of(plan: Enum, value: str) -> int:
     return number
 
 
-def _same(_plan: Plan, value: Any) -> Any:
+def _same(_plan: ValuePlan, value: Any) -> Any:
     return value
 
 
-_CONVERTERS: Final[Mapping[type[Plan], Callable[[Any, Any], Any]]] = {
+_CONVERTERS: Final[Mapping[type[ValuePlan], Callable[[Any, Any], Any]]] = {
     Scalar: _same,
     Unsigned: _unsigned,
     Enum: _number_of,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.encode import encode
-from kafka_formats.protobuf.plan import Struct, plan_to_write
+from kafka_formats.protobuf.plan import MessagePlan, plan_to_write
 from kafka_formats.protobuf.runtime import message_class
 
 
@@ -47,7 +47,7 @@ class ProtobufEncoder:
 
 
 @lru_cache(maxsize=100)
-def _plan_and_class(files: bytes, name: str, data_type: pa.DataType) -> tuple[Struct, Any]:
+def _plan_and_class(files: bytes, name: str, data_type: pa.DataType) -> tuple[MessagePlan, Any]:
     message = message_of(files, name)
     plan = plan_to_write(message, data_type)
     return plan, message_class(message, plan)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_formats.protobuf.plan import Decimal, Enum, Plan, Scalar, Struct, Time
+from kafka_formats.protobuf.plan import Decimal, Enum, MessagePlan, Scalar, Time, ValuePlan
 from kafka_formats.protobuf.types import is_map
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Leaf:
     """
 
     kind: int
-    plan: Plan
+    plan: ValuePlan
 
     @property
     def is_number(self) -> bool:
@@ -78,7 +78,7 @@ class Inner:
         layout: The layout of the message; for an entry, of its key and its value.
     """
 
-    plan: Plan
+    plan: ValuePlan
     layout: Layout
 
 
@@ -105,7 +105,7 @@ class Layout:
     is_entry: bool
 
 
-def layout_for(message: Descriptor, plan: Struct) -> Layout | None:
+def layout_for(message: Descriptor, plan: MessagePlan) -> Layout | None:
     """The layout of the wanted part of a message.
 
     None with features of proto2 only, where a scan would have to know more: required fields,
@@ -144,7 +144,7 @@ def _tags(field: FieldDescriptor) -> list[Tag]:
     return [tag_of(field.number, each) for each in wire_types]
 
 
-def _field(field: FieldDescriptor, plan: Plan, keys: Plan | None = None) -> Field | None:
+def _field(field: FieldDescriptor, plan: ValuePlan, keys: ValuePlan | None = None) -> Field | None:
     """A field; None if a scan cannot read it."""
     if field.type == FieldDescriptor.TYPE_GROUP:
         return None
@@ -155,7 +155,7 @@ def _field(field: FieldDescriptor, plan: Plan, keys: Plan | None = None) -> Fiel
     if keys is not None and is_map(field):
         key, value = (message.fields_by_name[name] for name in ("key", "value"))
         layout = _layout(message, [(key, _field(key, keys)), (value, _field(value, plan))])
-    elif isinstance(plan, Struct):
+    elif isinstance(plan, MessagePlan):
         layout = layout_for(message, plan)
     else:
         layout = _layout_of_parts(message, _PARTS[type(plan)])
@@ -163,7 +163,7 @@ def _field(field: FieldDescriptor, plan: Plan, keys: Plan | None = None) -> Fiel
 
 
 # The fields of messages that are one value, with the types that they have at Google and Confluent.
-_PARTS: Final[Mapping[type[Plan], Mapping[str, tuple[int, pa.DataType]]]] = {
+_PARTS: Final[Mapping[type[ValuePlan], Mapping[str, tuple[int, pa.DataType]]]] = {
     Time: {
         "seconds": (FieldDescriptor.TYPE_INT64, pa.int64()),
         "nanos": (FieldDescriptor.TYPE_INT32, pa.int32()),

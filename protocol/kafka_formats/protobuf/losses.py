@@ -17,7 +17,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from kafka_formats.errors import ITEMS, VALUES, path_of
 from kafka_formats.payload.type_changes import Loss
 from kafka_formats.protobuf.decimals import is_decimal, told_by
-from kafka_formats.protobuf.plan import Decimal, Member, Struct
+from kafka_formats.protobuf.plan import Decimal, FieldPlan, MessagePlan
 from kafka_formats.protobuf.types import is_map, scalar_type, time_type
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ _WIDER: Final = frozenset(
 )
 
 
-def losses(written: Descriptor, read: Descriptor, plan: Struct, path: str = "") -> Iterator[Loss]:
+def losses(
+    written: Descriptor, read: Descriptor, plan: MessagePlan, path: str = ""
+) -> Iterator[Loss]:
     """The wanted fields with values that are not read as they were written.
 
     Args:
@@ -59,7 +61,7 @@ def losses(written: Descriptor, read: Descriptor, plan: Struct, path: str = "") 
 
 
 def _of_field(
-    new: FieldDescriptor, old: FieldDescriptor, member: Member, path: str
+    new: FieldDescriptor, old: FieldDescriptor, member: FieldPlan, path: str
 ) -> Iterator[Loss]:
     if (is_map(new), new.is_repeated) != (is_map(old), old.is_repeated):
         yield Loss(path, f"is {_kind(new)}, not {_kind(old)}")
@@ -111,7 +113,7 @@ def _oneof_numbers(field: FieldDescriptor) -> set[int]:
 def _of_values(
     new: FieldDescriptor,
     old: FieldDescriptor,
-    member: Member,
+    member: FieldPlan,
     path: str,
     owner: FieldDescriptor,
 ) -> Iterator[Loss]:
@@ -122,7 +124,7 @@ def _of_values(
         yield Loss(path, f"is {new.message_type.full_name}, not {old.message_type.full_name}")
     elif isinstance(member.plan, Decimal):
         yield from _of_decimals(new, member.plan, path, owner)
-    elif isinstance(member.plan, Struct):
+    elif isinstance(member.plan, MessagePlan):
         yield from losses(new.message_type, old.message_type, member.plan, path)
 
 

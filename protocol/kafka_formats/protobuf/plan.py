@@ -77,7 +77,7 @@ class Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class FieldPlan:
     """A field of a message.
 
     Attributes:
@@ -95,9 +95,9 @@ class Member:
 
     name: str
     attribute: str
-    plan: Plan
+    plan: ValuePlan
     is_list: bool
-    keys: Plan | None
+    keys: ValuePlan | None
     has_presence: bool
     default: Any
     is_required: bool
@@ -106,7 +106,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class MessagePlan:
     """A message.
 
     Attributes:
@@ -116,12 +116,12 @@ class Struct:
     """
 
     type: pa.DataType
-    members: tuple[Member, ...]
+    members: tuple[FieldPlan, ...]
     required: Mapping[str, str]
     oneofs: Mapping[str, Sequence[str]]
 
 
-Plan: TypeAlias = "Scalar | Unsigned | Enum | Time | Decimal | Struct"
+ValuePlan: TypeAlias = "Scalar | Unsigned | Enum | Time | Decimal | MessagePlan"
 
 
 def attribute_of(field: FieldDescriptor) -> str:
@@ -129,7 +129,7 @@ def attribute_of(field: FieldDescriptor) -> str:
     return f"f{field.number}"
 
 
-def plan_for(message: Descriptor, wanted: pa.DataType) -> Struct:
+def plan_for(message: Descriptor, wanted: pa.DataType) -> MessagePlan:
     """The plan to read a message as a type, which may have more that can be null.
 
     Raises:
@@ -140,7 +140,7 @@ def plan_for(message: Descriptor, wanted: pa.DataType) -> Struct:
     return plan
 
 
-def plan_to_write(message: Descriptor, given: pa.DataType) -> Struct:
+def plan_to_write(message: Descriptor, given: pa.DataType) -> MessagePlan:
     """The plan to write values of a type as a message; other fields of it stay absent.
 
     Raises:
@@ -151,33 +151,33 @@ def plan_to_write(message: Descriptor, given: pa.DataType) -> Struct:
     return plan
 
 
-def _root(message: Descriptor, wanted: pa.DataType) -> Struct:
+def _root(message: Descriptor, wanted: pa.DataType) -> MessagePlan:
     if not pa.types.is_struct(wanted):
         raise SchemaError(f"the payload is a struct, not {wanted}")
     return _struct(message, wanted, "")
 
 
-def _visit(plan: Struct, path: str, check: Callable[[Struct, str], None]) -> None:
+def _visit(plan: MessagePlan, path: str, check: Callable[[MessagePlan, str], None]) -> None:
     check(plan, path)
     for member in plan.members:
-        if isinstance(member.plan, Struct):
+        if isinstance(member.plan, MessagePlan):
             _visit(member.plan, path_of(path, member.name), check)
 
 
-def _refuse_not_null(plan: Struct, path: str) -> None:
+def _refuse_not_null(plan: MessagePlan, path: str) -> None:
     for member in plan.members:
         if not member.is_required:
             refuse_not_null(path_of(path, member.name), nullable=member.nullable)
 
 
-def _refuse_missing(plan: Struct, path: str) -> None:
+def _refuse_missing(plan: MessagePlan, path: str) -> None:
     missing = plan.required.keys() - {member.name for member in plan.members}
     if missing:
         names = ", ".join(sorted(path_of(path, name) for name in missing))
         raise SchemaError(f"the column lacks the required fields {names}")
 
 
-def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> Struct:
+def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> MessagePlan:
     members = [
         _member(field, each, inner)
         for each, field, inner in wanted_fields(message.fields_by_name, wanted, path)
@@ -185,7 +185,7 @@ def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> Struct:
     if not members:
         raise SchemaError(f"{named(path, 'the type')} has no fields: name one")
     required = {each.name: attribute_of(each) for each in message.fields if each.is_required}
-    return Struct(wanted, tuple(members), required, _oneofs(message, wanted))
+    return MessagePlan(wanted, tuple(members), required, _oneofs(message, wanted))
 
 
 def _oneofs(message: Descriptor, wanted: pa.StructType) -> dict[str, list[str]]:
@@ -197,7 +197,7 @@ def _oneofs(message: Descriptor, wanted: pa.StructType) -> dict[str, list[str]]:
     return {oneof: fields for oneof, fields in names.items() if len(fields) > 1}
 
 
-def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:
+def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> FieldPlan:
     to = wanted.type
     keys = None
     if is_map(field):
@@ -212,7 +212,7 @@ def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:
         plan = _value(field, to.value_type, path_of(path, ITEMS))
     else:
         plan = _value(field, to, path)
-    return Member(
+    return FieldPlan(
         name=field.name,
         attribute=attribute_of(field),
         plan=plan,
@@ -232,7 +232,7 @@ def _has_default(field: FieldDescriptor) -> bool:
 
 def _message(
     field: FieldDescriptor, wanted: pa.DataType, path: str, owner: FieldDescriptor
-) -> Time | Decimal | Struct:
+) -> Time | Decimal | MessagePlan:
     """The plan of a message; `owner` is the field, or the map that it is a value of."""
     message = field.message_type
     parts = [attribute_of(each) for each in message.fields]
@@ -250,7 +250,7 @@ def _message(
 
 def _value(
     field: FieldDescriptor, wanted: pa.DataType, path: str, owner: FieldDescriptor | None = None
-) -> Plan:
+) -> ValuePlan:
     if field.message_type is not None:
         return _message(field, wanted, path, owner or field)
     scalar = scalar_type(field)

@@ -25,7 +25,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from kafka_formats.errors import ITEMS, VALUES, path_of
 from kafka_formats.protobuf.layout import NUMBERS
-from kafka_formats.protobuf.plan import Plan, Struct, attribute_of
+from kafka_formats.protobuf.plan import MessagePlan, ValuePlan, attribute_of
 from kafka_formats.protobuf.types import is_map
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 # The fields of a message, each with the plan of its values; None for a field that is not wanted.
-_Fields: TypeAlias = "Mapping[FieldDescriptor, Plan | None]"
+_Fields: TypeAlias = "Mapping[FieldDescriptor, ValuePlan | None]"
 
 _OPTIONAL: Final = FieldDescriptorProto.LABEL_OPTIONAL
 _REPEATED: Final = FieldDescriptorProto.LABEL_REPEATED
@@ -44,7 +44,7 @@ _UNWANTED_TYPES: Final = {
 }
 
 
-def message_class(message: Descriptor, plan: Struct) -> type[Message]:
+def message_class(message: Descriptor, plan: MessagePlan) -> type[Message]:
     """The class of a message with the fields of a plan, which have the names in the plan."""
     file = FileDescriptorProto(name="wanted.proto", syntax="editions", edition=Edition.EDITION_2023)
     name = _add_message(file, _fields_of(message, plan))
@@ -54,17 +54,17 @@ def message_class(message: Descriptor, plan: Struct) -> type[Message]:
     return parsed
 
 
-def missing(plan: Struct, message: Any) -> list[str]:
+def missing(plan: MessagePlan, message: Any) -> list[str]:
     """The paths of the required fields that a parsed message lacks."""
     return [*dict.fromkeys(_missing(plan, message, ""))]
 
 
-def _missing(plan: Struct, message: Any, path: str) -> Iterator[str]:
+def _missing(plan: MessagePlan, message: Any, path: str) -> Iterator[str]:
     for name, attribute in plan.required.items():
         if not message.HasField(attribute):
             yield path_of(path, name)
     for member in plan.members:
-        if isinstance(member.plan, Struct):
+        if isinstance(member.plan, MessagePlan):
             value, inner = getattr(message, member.attribute), path_of(path, member.name)
             if member.keys is not None:
                 values, inner = value.values(), inner + VALUES
@@ -76,10 +76,10 @@ def _missing(plan: Struct, message: Any, path: str) -> Iterator[str]:
                 yield from _missing(member.plan, each, inner)
 
 
-def _fields_of(message: Descriptor, plan: Plan) -> _Fields:
+def _fields_of(message: Descriptor, plan: ValuePlan) -> _Fields:
     """The wanted fields, the required ones, and those that take the place of a wanted one."""
     known = message.fields_by_name
-    if not isinstance(plan, Struct):
+    if not isinstance(plan, MessagePlan):
         return dict.fromkeys(message.fields)
     wanted = {known[each.name]: each.plan for each in plan.members}
     others = [known[name] for name in plan.required]
@@ -134,7 +134,7 @@ def _set_type(
     file: FileDescriptorProto,
     new: FieldDescriptorProto,
     field: FieldDescriptor,
-    plan: Plan | None,
+    plan: ValuePlan | None,
 ) -> None:
     new.type = field.type
     if field.type == FieldDescriptor.TYPE_STRING and not _is_checked(field):
@@ -153,7 +153,7 @@ def _set_type(
 
 
 def _add_entry(
-    file: FileDescriptorProto, proto: DescriptorProto, field: FieldDescriptor, plan: Plan
+    file: FileDescriptorProto, proto: DescriptorProto, field: FieldDescriptor, plan: ValuePlan
 ) -> str:
     """Add the message of the entries of a map; returns its name."""
     nested = proto.nested_type.add(name=f"F{field.number}Entry")

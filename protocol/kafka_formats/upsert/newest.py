@@ -28,7 +28,7 @@ _ROW: Final = "_row"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MemoryLimits:
     """How much is kept in memory, and how large the pieces of the result are, in bytes.
 
     Attributes:
@@ -53,7 +53,7 @@ class NewestRows:
         limits: How much memory to use.
     """
 
-    def __init__(self, folder: str | None, limits: Limits) -> None:
+    def __init__(self, folder: str | None, limits: MemoryLimits) -> None:
         self._folder = folder
         self._limits = limits
         self._buffer: deque[pa.RecordBatch] = deque()

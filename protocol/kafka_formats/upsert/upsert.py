@@ -25,11 +25,11 @@ from kafka_formats.options.envelope import (
     Tombstones,
 )
 from kafka_formats.payload.nulls import NullPayloads
-from kafka_formats.upsert.newest import GROUP, KEY, Limits, NewestRows, joined
+from kafka_formats.upsert.newest import GROUP, KEY, MemoryLimits, NewestRows, joined
 
 _PLACE: Final = ("topic", "partition", "offset")
 _IS_TOMBSTONE: Final = "_is_tombstone"
-_DEFAULT_LIMITS: Final = Limits()
+_DEFAULT_LIMITS: Final = MemoryLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Upsert:
     columns: tuple[str, ...]
     options: EnvelopeOptions
     folder: Callable[[], str | None] | None = None
-    limits: Limits = _DEFAULT_LIMITS
+    limits: MemoryLimits = _DEFAULT_LIMITS
     nulls: NullPayloads | None = None
 
     @property

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
-from kafka_formats.avro.plan import Plan
+from kafka_formats.avro.plan import AvroPlan
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError
@@ -20,12 +20,12 @@ from tests.formats.avro.payloads import Json
 from tests.formats.times import as_numbers
 
 
-def plan_of(writer: Json, reader: Json = None) -> Plan:
+def plan_of(writer: Json, reader: Json = None) -> AvroPlan:
     found = parse_schema(json.dumps(writer))
     return resolve(found, found if reader is None else parse_schema(json.dumps(reader)))
 
 
-def expected(plan: Plan, payloads: Sequence[bytes | None]) -> tuple[list[Any], list[bool]]:
+def expected(plan: AvroPlan, payloads: Sequence[bytes | None]) -> tuple[list[Any], list[bool]]:
     """The values one by one, None for a broken payload; and which are broken."""
     values: list[Any] = []
     broken = []
@@ -39,7 +39,7 @@ def expected(plan: Plan, payloads: Sequence[bytes | None]) -> tuple[list[Any], l
     return values, broken
 
 
-def check(plan: Plan, payloads: Sequence[bytes | None]) -> None:
+def check(plan: AvroPlan, payloads: Sequence[bytes | None]) -> None:
     found = decode(pa.array(payloads, pa.binary()), plan)
     found.values.validate(full=True)
     values, broken = expected(plan, payloads)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_formats.avro.logical import Logical
-from kafka_formats.avro.schema import Fixed, Primitive, Record, parse_schema
+from kafka_formats.avro.schema import Fixed, Primitive, RecordSchema, parse_schema
 from kafka_formats.errors import SchemaError
 
 
@@ -30,7 +30,7 @@ def test_names_are_resolved_in_their_namespace() -> None:
             namespace="shop",
         )
     )
-    assert isinstance(found, Record)
+    assert isinstance(found, RecordSchema)
     assert found.name == "shop.R"
     assert [field.schema for field in found.fields] == [Fixed("shop.F", 2)] * 3
 
@@ -38,7 +38,7 @@ def test_names_are_resolved_in_their_namespace() -> None:
 @pytest.mark.parametrize("name", ["größe", "日本.x", "Outer$.Inner"])
 def test_names_of_other_alphabets_and_of_javas_inner_classes(name: str) -> None:
     found = parsed(record({"name": "ä1", "type": "int"}, name=name))
-    assert isinstance(found, Record)
+    assert isinstance(found, RecordSchema)
     assert found.name == name
 
 
@@ -52,7 +52,7 @@ def test_references_define_names() -> None:
     address = record({"name": "city", "type": "string"}, name="shop.Address")
     order = record({"name": "to", "type": "shop.Address"})
     found = parse_schema(json.dumps(order), [json.dumps(address)])
-    assert isinstance(found, Record)
+    assert isinstance(found, RecordSchema)
     assert found.fields[0].schema == parsed(address)
 
 

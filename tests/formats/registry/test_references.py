@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.avro.schema import Record, parse_schema
+from kafka_formats.avro.schema import RecordSchema, parse_schema
 from kafka_formats.errors import RegistryError
 from kafka_formats.registry.references import resolve
 from kafka_formats.registry.responses import SchemaBody
@@ -68,7 +68,7 @@ def test_dependencies_are_what_an_avro_schema_needs() -> None:
         "schema id 7", [to("Line")], lambda r: SchemaBody("AVRO", texts[r.name], needs[r.name])
     )
     root = '{"type":"record","name":"Order","fields":[{"name":"line","type":"Line"}]}'
-    assert isinstance(parse_schema(root, [text for _, text in found]), Record)
+    assert isinstance(parse_schema(root, [text for _, text in found]), RecordSchema)
 
 
 def test_the_first_schema_of_a_name_is_used() -> None:

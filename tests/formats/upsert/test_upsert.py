@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import NullKeyError, SpillError
 from kafka_formats.options.envelope import Envelope, EnvelopeOptions, NullKeys, Tombstones
-from kafka_formats.upsert.newest import Limits
+from kafka_formats.upsert.newest import MemoryLimits
 from kafka_formats.upsert.upsert import Upsert
 from tests.formats.upsert.records import NAMES, Record, batch_of, batches_of, headers_of, newest
 
-TINY: Final = Limits(buffer=200, piece=50, bucket_bits=2)
+TINY: Final = MemoryLimits(buffer=200, piece=50, bucket_bits=2)
 KEEP: Final = EnvelopeOptions(Envelope.UPSERT, Tombstones.KEEP, NullKeys.KEEP)
 DROP: Final = EnvelopeOptions(Envelope.UPSERT)
 
@@ -62,14 +62,16 @@ def expected(records: Sequence[Record], columns: Sequence[str]) -> list[dict[str
 @given(
     RECORDS,
     st.lists(st.integers(0, 30)),
-    st.sampled_from([TINY, Limits(1, 1, 0), Limits(buffer=3_000, piece=500), Limits()]),
+    st.sampled_from(
+        [TINY, MemoryLimits(1, 1, 0), MemoryLimits(buffer=3_000, piece=500), MemoryLimits()]
+    ),
     st.sampled_from([Tombstones.DROP, Tombstones.KEEP]),
     st.lists(st.sampled_from([*NAMES, "op"]), min_size=1, unique=True),
 )
 def test_the_newest_of_each_key_as_in_a_dict(
     rows: list[tuple[bytes | None, bytes | None, int, int]],
     sizes: list[int],
-    limits: Limits,
+    limits: MemoryLimits,
     tombstones: Tombstones,
     columns: list[str],
 ) -> None:
@@ -121,7 +123,7 @@ def test_a_null_key_is_refused_with_its_place(before: int) -> None:
 @pytest.mark.many_inputs
 def test_many_batches_become_few() -> None:
     records = [Record(b"%d" % (row % 500), b"v" * 50, offset=row) for row in range(5_000)]
-    upsert = Upsert(NAMES, KEEP, limits=Limits(buffer=100_000, piece=10_000))
+    upsert = Upsert(NAMES, KEEP, limits=MemoryLimits(buffer=100_000, piece=10_000))
     batches = [*upsert.rows(batches_of(records, [10] * 500))]
     assert sum(batch.num_rows for batch in batches) == 500
     assert all(batch.nbytes >= 10_000 for batch in batches[:-1])

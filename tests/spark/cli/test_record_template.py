@@ -6,13 +6,13 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.cli.record_template import parse_template
-from kafka_spark_source.tools.records.peek import PayloadTexts, Record
+from kafka_spark_source.tools.records.peek import PayloadTexts, ShownRecord
 
-RECORD = Record("orders", 3, 7, 1_500, b"k", b"v\xff", (("a", b"1"), ("a", None), ("b", b"")))
+RECORD = ShownRecord("orders", 3, 7, 1_500, b"k", b"v\xff", (("a", b"1"), ("a", None), ("b", b"")))
 NULLS = RECORD._replace(key=None, value=None, headers=())
 
 
-def rendered(template: str, record: Record = RECORD) -> bytes:
+def rendered(template: str, record: ShownRecord = RECORD) -> bytes:
     return parse_template(template, lambda data: data)(record)
 
 

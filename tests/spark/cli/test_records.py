@@ -6,9 +6,9 @@ import base64
 import json
 
 from kafka_spark_source.cli.records import as_json, as_text, payload_of
-from kafka_spark_source.tools.records.peek import PayloadTexts, Record
+from kafka_spark_source.tools.records.peek import PayloadTexts, ShownRecord
 
-RECORD = Record("orders", 0, 7, 0, b"k", b"v", (("h", b"1"), ("h", None), ("\n", b"\xff")))
+RECORD = ShownRecord("orders", 0, 7, 0, b"k", b"v", (("h", b"1"), ("h", None), ("\n", b"\xff")))
 BOTH = frozenset({"key", "value"})
 
 

@@ -26,7 +26,7 @@ from kafka_spark_source.planning.positions import (
     SpecificTimestamps,
     Timestamp,
 )
-from kafka_spark_source.planning.rate_limits import Limits
+from kafka_spark_source.planning.rate_limits import RateLimits
 from kafka_spark_source.planning.strategies import Assign, Strategy, Subscribe, SubscribePattern
 
 BROKERS = {"kafka.bootstrap.servers": "b:1"}
@@ -57,7 +57,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
     assert parse_batch_options(READ) == BatchReadOptions(
         **both, starting=FROM_EARLIEST, ending=TO_LATEST, push_down_predicate=False
     )
-    limits = Limits(max_delay_ms=900_000)
+    limits = RateLimits(max_delay_ms=900_000)
     assert parse_stream_options(READ) == StreamReadOptions(
         **both, starting=TO_LATEST, limits=limits, group_id=None, commit_to_group=False
     )
@@ -134,7 +134,7 @@ def test_all_options_of_a_read() -> None:
     }
     assert parse_stream_options(options | of_stream) == StreamReadOptions(
         **both,
-        limits=Limits(max_offsets=700, max_bytes=5_000, min_offsets=70, max_delay_ms=120_000),
+        limits=RateLimits(max_offsets=700, max_bytes=5_000, min_offsets=70, max_delay_ms=120_000),
         group_id="Mine",
         commit_to_group=True,
         ignored=("endingTimestamp",),

@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.planning.rate_limits import Limits, Offsets, within_bytes, within_offsets
+from kafka_spark_source.planning.rate_limits import (
+    Offsets,
+    RateLimits,
+    within_bytes,
+    within_offsets,
+)
 from tests.config_error import config_error
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -153,12 +158,12 @@ def test_the_byte_limit_allows_one_extra_record_per_partition(
 def test_a_micro_batch_waits_for_a_number_of_offsets(
     start: Offsets, latest: Offsets, is_too_little: bool
 ) -> None:
-    assert Limits(min_offsets=10).is_too_little(start, latest) is is_too_little
-    assert not Limits().is_too_little(start, latest)
+    assert RateLimits(min_offsets=10).is_too_little(start, latest) is is_too_little
+    assert not RateLimits().is_too_little(start, latest)
 
 
 def test_waiting_for_more_than_a_micro_batch_may_hold_is_refused() -> None:
-    assert config_error(Limits(min_offsets=20, max_offsets=15).check) == (
+    assert config_error(RateLimits(min_offsets=20, max_offsets=15).check) == (
         "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(15): lower "
         "minOffsetsPerTrigger."
     )
@@ -166,8 +171,13 @@ def test_waiting_for_more_than_a_micro_batch_may_hold_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [Limits(), Limits(max_offsets=15, min_offsets=15), Limits(min_offsets=20), Limits(max_bytes=1)],
+    [
+        RateLimits(),
+        RateLimits(max_offsets=15, min_offsets=15),
+        RateLimits(min_offsets=20),
+        RateLimits(max_bytes=1),
+    ],
     ids=["none", "equal", "minimum", "bytes"],
 )
-def test_other_limits_pass(limits: Limits) -> None:
+def test_other_limits_pass(limits: RateLimits) -> None:
     limits.check()

@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from kafka_spark_source.planning.rate_limits import Offsets
-from kafka_spark_source.streaming.micro_batch_rules import RULES, Place, Reach, Rule, Run
+from kafka_spark_source.streaming.micro_batch_rules import RULES, Reach, Rule, Run, Turn
 from tests.fakes.micro_batches import T0, T1, U0
 
 
 def test_each_case_has_rules() -> None:
-    assert {(place, run) for place in Place for run in Run} == {
-        (place, run) for place, row in RULES.items() for run in row
+    assert {(turn, run) for turn in Turn for run in Run} == {
+        (turn, run) for turn, row in RULES.items() for run in row
     }
 
 
-@pytest.mark.parametrize("place", Place)
+@pytest.mark.parametrize("turn", Turn)
 def test_a_run_with_a_target_never_waits_and_an_endless_one_has_nothing_to_check(
-    place: Place,
+    turn: Turn,
 ) -> None:
-    assert not RULES[place][Run.TO_TARGET] & {Rule.WAIT, Rule.STAY_IF_READ, Rule.BEGIN_AGAIN}
-    assert Rule.CHECK_TARGET not in RULES[place][Run.ENDLESS]
+    assert not RULES[turn][Run.TO_TARGET] & {Rule.WAIT, Rule.STAY_IF_READ, Rule.BEGIN_AGAIN}
+    assert Rule.CHECK_TARGET not in RULES[turn][Run.ENDLESS]
 
 
 def test_partitions_begin_at_the_start_or_at_the_start_of_their_log() -> None:

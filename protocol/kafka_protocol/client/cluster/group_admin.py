@@ -68,7 +68,7 @@ class ListedGroups(NamedTuple):
     errors: tuple[KafkaError, ...]
 
 
-class Member(NamedTuple):
+class GroupMember(NamedTuple):
     """A member of a group.
 
     Attributes:
@@ -94,7 +94,7 @@ class DescribedGroup(NamedTuple):
     state: str
     assignor: str | None
     coordinator: int | None
-    members: tuple[Member, ...]
+    members: tuple[GroupMember, ...]
 
     @property
     def is_in_use(self) -> bool:
@@ -271,8 +271,8 @@ class _HasClient(Protocol):
 
 def _member(
     described: _HasClient, instance_id: str | None, partitions: Iterable[TopicPartition] | None
-) -> Member:
-    return Member(
+) -> GroupMember:
+    return GroupMember(
         described.member_id,
         instance_id,
         described.client_id,

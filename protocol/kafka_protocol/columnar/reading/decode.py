@@ -31,9 +31,9 @@ from kafka_protocol.columnar.reading.batch_headers import BatchHeaders
 from kafka_protocol.columnar.reading.message_rows import locate_messages
 from kafka_protocol.columnar.reading.parts import (
     HeaderPart,
-    Limits,
     MessagePart,
     Part,
+    PartLimits,
     RecordPart,
     located,
     parts_of,
@@ -84,7 +84,7 @@ def decode_batches(
     """
     schema = record_schema(columns)
     only_headers = _IN_HEADERS.issuperset(columns)
-    limits = Limits(max_decompressed_bytes, target_bytes)
+    limits = PartLimits(max_decompressed_bytes, target_bytes)
     pending: list[Part] = []
     size = 0
     for window, batches in fetched:

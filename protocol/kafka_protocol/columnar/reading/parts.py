@@ -87,7 +87,7 @@ def _sizes(headers: BatchHeaders, begins: Longs, stops: Longs) -> Longs:
 Part: TypeAlias = "HeaderPart | RecordPart | MessagePart"
 
 
-class Limits(NamedTuple):
+class PartLimits(NamedTuple):
     """Limits of decompressed sizes in bytes: of one batch, and of one part, roughly."""
 
     batch_bytes: int
@@ -95,7 +95,7 @@ class Limits(NamedTuple):
 
 
 def parts_of(
-    window: OffsetRange, batches: Sequence[RecordBatch], limits: Limits, *, only_headers: bool
+    window: OffsetRange, batches: Sequence[RecordBatch], limits: PartLimits, *, only_headers: bool
 ) -> Iterator[Part]:
     """Decompress the batches that are in the window, in order.
 
@@ -142,7 +142,7 @@ def _kind(batch: RecordBatch, *, only_headers: bool) -> type[Part]:
 
 
 def _parts_of_columns(
-    window: OffsetRange, batches: BatchColumns, limits: Limits, *, only_headers: bool
+    window: OffsetRange, batches: BatchColumns, limits: PartLimits, *, only_headers: bool
 ) -> Iterator[Part]:
     part = RecordPart(window, batches.headers, batches.records, batches.begins, batches.stops)
     wanted = (
@@ -170,7 +170,7 @@ def _in_pieces(sizes: Longs, piece_bytes: int) -> Iterator[slice]:
     return map(slice, edges[:-1], edges[1:])
 
 
-def _decompressed_parts(compressed: RecordPart, limits: Limits) -> Iterator[RecordPart]:
+def _decompressed_parts(compressed: RecordPart, limits: PartLimits) -> Iterator[RecordPart]:
     sizes, codecs = compressed.stops - compressed.begins, compressed.headers.codec
     if sizes.mean() > MAX_MEAN_BYTES or (codecs != codecs[0]).any():
         yield from _decompressed_alone(compressed, limits)
@@ -186,7 +186,7 @@ def _decompressed_parts(compressed: RecordPart, limits: Limits) -> Iterator[Reco
             yield part
 
 
-def _decompressed_alone(compressed: RecordPart, limits: Limits) -> Iterator[RecordPart]:
+def _decompressed_alone(compressed: RecordPart, limits: PartLimits) -> Iterator[RecordPart]:
     window, headers, records, begins, stops = compressed
     bounds = map(slice, begins.tolist(), stops.tolist())
     payloads = map(memoryview(records).__getitem__, bounds)
@@ -194,7 +194,7 @@ def _decompressed_alone(compressed: RecordPart, limits: Limits) -> Iterator[Reco
 
 
 def _record_parts(
-    window: OffsetRange, headers: BatchHeaders, payloads: Iterable[Buffer], limits: Limits
+    window: OffsetRange, headers: BatchHeaders, payloads: Iterable[Buffer], limits: PartLimits
 ) -> Iterator[RecordPart]:
     unpacked = _decompressed(window, headers, payloads, limits.batch_bytes)
     least = (_ROW_BYTES * headers.records_count).tolist()
@@ -242,7 +242,7 @@ def _message_parts(
     window: OffsetRange,
     headers: Sequence[MessageSetHeader],
     payloads: Sequence[memoryview],
-    limits: Limits,
+    limits: PartLimits,
 ) -> Iterator[MessagePart]:
     unpacked = _unwrapped(window, headers, payloads, limits.batch_bytes)
     least = [0] * len(payloads)

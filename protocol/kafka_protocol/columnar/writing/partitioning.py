@@ -26,7 +26,7 @@ Sizes: TypeAlias = npt.NDArray[np.int64]
 _OVERHEAD: Final = 32
 
 
-class Topic(NamedTuple):
+class WrittenTopic(NamedTuple):
     """A topic and its number of partitions."""
 
     name: str
@@ -36,7 +36,7 @@ class Topic(NamedTuple):
 class RowsToPartition(NamedTuple):
     """Rows without a partition; key and value are binary or string."""
 
-    topics: Sequence[Topic]
+    topics: Sequence[WrittenTopic]
     topic: npt.NDArray[np.int32]  # the index in `topics` of each row
     key: pa.Array
     value: pa.Array
@@ -56,7 +56,7 @@ class TaskPartitioner:
         self._partitioner = partitioner
         self._batch_bytes = batch_bytes
         self._random = np.random.default_rng(seed)
-        self._choosers: dict[Topic, _Chooser] = {}
+        self._choosers: dict[WrittenTopic, _Chooser] = {}
 
     def choose(self, rows: RowsToPartition) -> Partitions:
         """The partition of each row.
@@ -86,7 +86,7 @@ class TaskPartitioner:
         shortest = 0 if self._partitioner.empty_counts else 1
         return np.flatnonzero(lengths(key) < shortest)
 
-    def _chooser(self, topic: Topic) -> _Chooser:
+    def _chooser(self, topic: WrittenTopic) -> _Chooser:
         if topic not in self._choosers:
             make = _CHOOSERS[self._partitioner.keyless]
             self._choosers[topic] = make(topic.partition_count, self._batch_bytes, self._random)

@@ -23,7 +23,7 @@ from kafka_protocol.columnar.writing.partitioning import (
     Partitions,
     RowsToPartition,
     TaskPartitioner,
-    Topic,
+    WrittenTopic,
 )
 from kafka_protocol.columnar.writing.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
@@ -76,7 +76,7 @@ def route(table: pa.Table, to: Destination, timestamp_ms: int) -> Routed:
         _column(table, columns.headers),
     )
     names, topic = _topics(_column(table, columns.topic), to.topic, table.num_rows)
-    topics = [Topic(name, to.partition_count(name)) for name in names]
+    topics = [WrittenTopic(name, to.partition_count(name)) for name in names]
     rows = RowsToPartition(topics, topic, records.key, records.value)
     partition = _partitions(rows, _column(table, columns.partition), to.partitioner)
     # All partitions of all topics are numbered in one sequence: topic by topic.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
-from kafka_formats.avro.plan import Plan
+from kafka_formats.avro.plan import AvroPlan
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
@@ -53,7 +53,7 @@ def read_here(pair: Pair) -> list[Ours]:
     ]
 
 
-def _fault(plan: Plan, row: bytes) -> PayloadError | None:
+def _fault(plan: AvroPlan, row: bytes) -> PayloadError | None:
     try:
         read_payload(plan, row)
     except PayloadError as error:

@@ -18,7 +18,11 @@ from hypothesis import strategies as st
 
 from kafka_protocol.columnar.writing.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.writing.key_hashes import fnv1a, murmur2
-from kafka_protocol.columnar.writing.partitioning import RowsToPartition, TaskPartitioner, Topic
+from kafka_protocol.columnar.writing.partitioning import (
+    RowsToPartition,
+    TaskPartitioner,
+    WrittenTopic,
+)
 from kafka_protocol.options.partitioners import PARTITIONERS
 from kafka_protocol.records.compression import CompressionCodec
 
@@ -43,7 +47,7 @@ def task_partitioner(name: str, batch_bytes: int = 1_000, seed: int = 1) -> Task
 def rows_for(keys: Sequence[Key], values: Sequence[Key] | None, *counts: int) -> RowsToPartition:
     """Rows for topics with these numbers of partitions; each row is for the next topic."""
     return RowsToPartition(
-        [Topic(f"t{index}", count) for index, count in enumerate(counts)],
+        [WrittenTopic(f"t{index}", count) for index, count in enumerate(counts)],
         np.arange(len(keys), dtype=np.int32) % len(counts),
         pa.array(keys, pa.binary()),
         pa.array([b""] * len(keys) if values is None else values, pa.binary()),
