@@ -1,4 +1,4 @@
-"""The file map of docs/design.md: each module with the first line of its docstring.
+"""The tables of docs/design-files.md: each module with the first line of its docstring.
 
 Headings, the text below them and the order of rows are written by hand; rows are not.
 """
@@ -19,10 +19,8 @@ _WHOLE = "messages/"
 
 
 def with_file_map(page: str) -> str:
-    """The page with fresh rows below each heading of its file map."""
-    before, mark, rest = page.partition("## File map\n")
-    file_map, end, after = rest.partition("\n## ")
-    return "".join([before, mark, _TABLE.sub(_with_rows, file_map), end, after])
+    """The page with fresh rows below each heading."""
+    return _TABLE.sub(_with_rows, page)
 
 
 def _with_rows(match: re.Match[str]) -> str:

@@ -3,8 +3,8 @@
 docs/options.md, docs/option-names.md, docs/apis.md, docs/errors.md, docs/cli.md and
 docs/benchmarks.md, the README's table of speed, the table of trust in SECURITY.md, the
 promises in docs/reliability.md, the gauges in docs/streaming.md, the ten lines in
-docs/get-started.md and docs/index.md, the file map and the state machines in docs/design.md, and
-the pictures in docs/images. A test finds stale ones.
+docs/get-started.md and docs/index.md, the state machines in docs/design.md, docs/design-files.md,
+and the pictures in docs/images. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -252,10 +252,18 @@ def _labelled(gauge: LagGauge) -> str:
 DESIGN = HERE / "design.md"
 
 
+FILES = HERE / "design-files.md"
+
+
 def design() -> str:
-    """The text of docs/design.md, with its file map and the state machines."""
+    """The text of docs/design.md, with the state machines."""
     begins, ends = state_tables.BEGINS, state_tables.ENDS
-    return with_file_map(_between(DESIGN, begins, state_tables.state_tables(), ends))
+    return _between(DESIGN, begins, state_tables.state_tables(), ends)
+
+
+def files() -> str:
+    """The text of docs/design-files.md."""
+    return with_file_map(FILES.read_text())
 
 
 SECURITY = HERE.parent / "SECURITY.md"
@@ -293,6 +301,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     STREAMING: streaming,
     RELIABILITY: reliability,
     DESIGN: design,
+    FILES: files,
     GET_STARTED: get_started,
     INDEX: index,
     **{

@@ -22,8 +22,12 @@ WORDS: Final = re.compile(
 )
 # Pages that are made of code, or measure, or tell of other projects.
 WITHOUT_PROMISES: Final = frozenset(
-    ("options.md", "option-names.md", "benchmarks.md", "cli.md", "errors.md", "faults.md")
-) | {"design.md", "performance.md", "reliability.md", "index.md"}
+    (
+        *("options.md", "option-names.md", "benchmarks.md", "cli.md", "errors.md", "faults.md"),
+        *("design.md", "design-files.md", "design-formats.md", "design-kafka.md"),
+        *("design-spark.md", "performance.md", "reliability.md", "index.md"),
+    )
+)
 
 
 class Promise(NamedTuple):

@@ -14,7 +14,9 @@ _BOOSTS: Final = {
     **dict.fromkeys(("options.md", "cli.md", "errors.md", "option-names.md", "api.md"), 3.0),
     **dict.fromkeys(("get-started.md", "troubleshooting.md"), 2.0),
     **dict.fromkeys(("testing.md", "benchmarks.md", "upstream/sail.md"), 0.5),
-    **dict.fromkeys(("design.md", "faults.md", "reliability.md", "apis.md"), 0.3),
+    **dict.fromkeys(("faults.md", "reliability.md", "apis.md"), 0.3),
+    **dict.fromkeys(("design.md", "design-formats.md", "design-kafka.md", "design-spark.md"), 0.3),
+    "design-files.md": 0.3,
     **dict.fromkeys(("changelog.md", "contributing.md"), 0.1),
 }
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)

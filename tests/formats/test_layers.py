@@ -37,4 +37,4 @@ def test_the_page_counts_packages_layers_and_arrows() -> None:
     layers = max(layer_of(package, imported) for package in imported)
     arrows_count = sum(map(len, imported.values()))
     counted = f"{len(imported)} packages in {layers} layers, with {arrows_count} arrows"
-    assert counted in (ROOT / "docs" / "design.md").read_text("utf-8")
+    assert counted in (ROOT / "docs" / "design-files.md").read_text("utf-8")

@@ -45,7 +45,7 @@ NOT_RUN: Final = (
     NotRun("docs/upstream/sail.md", "pa.array", "of a report about another project"),
     NotRun("docs/upstream/sail.md", "coalesce", "sail/test_sail.py has the case"),
     NotRun("docs/upstream/spark-arrow-writer.md", "", "Java, of a report about another project"),
-    NotRun("docs/design.md", "", "names of functions of the project's own, and of Spark's"),
+    NotRun("docs/design*.md", "", "names of functions of the project's own, and of Spark's"),
     NotRun("docs/tables.md", "MERGE", "on Delta: tests/change_data/test_page.py"),
     # --- SQL ----------------------------------------------------------------------------------
     NotRun("docs/sql.md", "SELECT * FROM pykafka.`orders`", "Spark refuses it, as the page says"),
