@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from kafka_formats.arrow.arrays import without_first
+from kafka_formats.arrow.arrays import bounds_of, data_of, without_first
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.decode_one import Convert, parse
 from kafka_formats.json.depth import MAX_DEPTH, check_depth
 from kafka_formats.payload.columns import decode_present
 from kafka_formats.payload.format import Values
 from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bytes, scalar_of
-from kafka_protocol.columnar.arrays.slices import combined, lengths
+from kafka_protocol.columnar.arrays.slices import combined
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
@@ -154,7 +154,17 @@ def _check_depths(payloads: pa.BinaryArray) -> None:
     Raises:
         PayloadError: One is.
     """
-    for row in np.flatnonzero(lengths(payloads) > 2 * MAX_DEPTH).tolist():
+    bounds = bounds_of(payloads)
+    long = np.flatnonzero(np.diff(bounds) > 2 * MAX_DEPTH)
+    if not len(long):
+        return
+    # Without the bit 0x20, both opening brackets are 0x5B.
+    is_opening = data_of(payloads)[: bounds[-1]] & 0xDF
+    np.equal(is_opening, 0x5B, out=is_opening)
+    ends = np.stack([bounds[long], bounds[long + 1]], axis=1).ravel()
+    # The last sum goes to the end anyway.
+    counts = np.add.reduceat(is_opening, ends[ends < len(is_opening)], dtype=np.int32)[::2]
+    for row in long[counts > MAX_DEPTH].tolist():
         check_depth(payloads[row].as_py())
 
 
