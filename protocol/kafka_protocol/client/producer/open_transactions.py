@@ -64,6 +64,11 @@ class OpenTransactions(NamedTuple):
     ids: frozenset[str]
     errors: tuple[KafkaError, ...]
 
+    @property
+    def unreached(self) -> int:
+        """The number of brokers that did not respond."""
+        return sum(not isinstance(each, BrokerError) for each in self.errors)
+
 
 def transaction_state(
     cluster: Cluster, transactional_id: str, deadline: Deadline
@@ -119,9 +124,13 @@ def list_open(cluster: Cluster, pattern: str, deadline: Deadline) -> OpenTransac
     while loading := [e for e in listed.errors if isinstance(e, BrokerError) and e.retriable]:
         try:
             retry.wait_if_all_retriable(loading)
-            listed = _list_once(cluster, pattern, deadline)
+            again = _list_once(cluster, pattern, deadline)
         except KafkaError:
             break
+        if again.unreached > listed.unreached:
+            # The deadline has cut requests off; the earlier responses say more.
+            break
+        listed = again
     return listed
 
 

@@ -85,6 +85,25 @@ def test_what_was_listed_stays_if_the_brokers_go_while_a_coordinator_loads() -> 
         assert "COORDINATOR_LOAD_IN_PROGRESS" in str(error)
 
 
+def test_what_was_listed_stays_if_a_broker_is_silent_while_a_coordinator_loads() -> None:
+    """As at the deadline, which cuts requests off."""
+    with transactional(nodes=2) as (cluster, client):
+        cluster.move_coordinator("a", 1)
+        opened(client, b"a")
+
+        def silence(_: object) -> None:
+            cluster.add_fault(ListTransactionsRequest, faults.closing, node=1)
+
+        cluster.add_fault(ListTransactionsRequest, faults.changed(silence), node=1, count=1)
+        cluster.add_fault(
+            ListTransactionsRequest, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, node=2, count=1
+        )
+        with sleeps_take_no_time():
+            ids, (error,) = list_open(client, "a", soon())
+        assert ids == {"a"}
+        assert "COORDINATOR_LOAD_IN_PROGRESS" in str(error)
+
+
 def test_a_broker_without_a_response_hides_only_its_own() -> None:
     with transactional(nodes=2) as (cluster, client):
         for node in (1, 2):
