@@ -1,7 +1,7 @@
 """The faults: each is caused on entry to its `with` block, and repaired at the end of it.
 
-In a row of queries never are two brokers away together: with three replicas, two of them in sync,
-every query can succeed. Copies go on for longer than any fault, so two brokers may be away.
+While queries run, two brokers are never away together: with three replicas, two of them in sync,
+every query can succeed. Copies go on for longer than any fault, so two brokers may be paused.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class Run:
             if deadline.has_passed:
                 return
 
-    def copy(self, deadline: Deadline, stall_seconds: float) -> None:
+    def copy(self, seconds: float, stall_seconds: float) -> None:
         """Plays a session of copies, which has no end of its own if there is nothing else."""
         number = len(self.copies)
         result = copy_under_faults(
@@ -136,7 +136,7 @@ class Run:
             self._folder / f"{COPIES}-{number}",
             self._chance(COPIES, number),
             _ROUNDS_OF_COPIES if self._ways else None,
-            deadline,
+            seconds,
             stall_seconds,
             self._show,
         )
@@ -310,7 +310,7 @@ def run(
                 with played.place(sail) as place:
                     played.play_some(place, deadline)
             if COPIES in ways and not deadline.has_passed:
-                played.copy(deadline, stall_seconds)
+                played.copy(minutes * 60 - played.seconds, stall_seconds)
         return RunResult(
             seed,
             played.seconds,

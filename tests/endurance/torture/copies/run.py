@@ -82,18 +82,18 @@ def copy_under_faults(
     folder: Path,
     chance: random.Random,
     most_rounds: int | None,
-    deadline: Deadline,
+    seconds: float,
     stall_seconds: float,
     show: Callable[[str], None],
 ) -> CopiesResult:
-    """Rounds of faults until the deadline.
+    """Rounds of faults, once all copies run.
 
     Args:
         scene: The brokers.
         folder: For the files of the job.
         chance: Draws the faults.
         most_rounds: How many rounds there are at most; None for no limit.
-        deadline: When no new round begins.
+        seconds: How long new rounds begin, from the first one on.
         stall_seconds: A copy that gets nothing for longer after a round is a problem. The time
             of the first start is added where the driver had to start again.
         show: Gets a line about each step.
@@ -108,8 +108,8 @@ def copy_under_faults(
             _catch_up(copies)
             start_seconds += watcher.seconds
             show(f"all copies run after {start_seconds:.0f} s; the faults begin")
-            drawn = rounds(chance, possible(stage), OVERLAPPING)
-            for each in _until(deadline, islice(drawn, most_rounds)):
+            drawn = islice(rounds(chance, possible(stage), OVERLAPPING), most_rounds)
+            for each in _until(Deadline(seconds), drawn):
                 stage.hold(each.calm_seconds)
                 results.append(_play(stage, copies, each, log))
                 allowed = stall_seconds + (start_seconds if each.starts_anew else 0)
