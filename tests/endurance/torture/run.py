@@ -129,7 +129,7 @@ class Run:
                 return
 
     def copy(self, seconds: float, stall_seconds: float) -> None:
-        """Plays a session of copies, which has no end of its own if there is nothing else."""
+        """Plays a session of copies; if there is nothing else, until the time is over."""
         number = len(self.copies)
         result = copy_under_faults(
             self._scene,

@@ -19,11 +19,16 @@ from tests.endurance.torture.fault_rounds import (
     play,
     rounds,
 )
-from tests.endurance.torture.faults import FAULTS, Place
-from tests.endurance.torture.made_up_stage import BY_NAME, MadeUpStage, round_of
+from tests.endurance.torture.faults import FAULTS, Fault, Place
+from tests.endurance.torture.test_faults import BY_NAME, MadeUpStage
 
 SOON_SECONDS = 30
 seeds = st.integers(0, 10**9)
+
+
+def round_of(*faults: Fault) -> Round:
+    """A round without pauses."""
+    return Round(1, faults, 0.0, 0.0, 7)
 
 
 def drawn(seed: int, count: int = 40, overlapping: float = OVERLAPPING) -> list[Round]:
