@@ -187,13 +187,20 @@ class World:
         return [TopicPartition(topic, number) for number in range(count)]
 
     def _end(self, partition: TopicPartition) -> int | None:
-        """Where a log ends, once all of it is replicated and decided; None until then."""
+        """Where a log ends, once all of it is replicated and decided; None until then.
+
+        A log that was cut may have lost the marker of a transaction, which is open for ever then.
+        """
         try:
             # A leader that has just started knows an older high watermark.
             end = self.cluster.log_end(partition)
-            return end if self.cluster.last_stable_offset(partition) == end else None
+            decided = self.cluster.last_stable_offset(partition)
+            is_replicated = self.cluster.high_watermark(partition) == end
         except NoLeaderError:
             return None
+        if any(each.kind == "unclean election" for each in self.scenario.faults) and is_replicated:
+            return decided if self.scenario.is_committed_view else end
+        return end if decided == end else None
 
     # --- Faults -----------------------------------------------------------------------------------
 
