@@ -22,9 +22,9 @@ def cut_violations(outcome: Outcome) -> Iterator[str]:
     for partition, lost, later in outcome.cuts:
         name = named(partition)
         for file, rows in outcome.attempts.items():
-            values = [row.value for row in rows if (row.topic, row.partition) == partition]
-            at = [place for place, value in enumerate(values) if value in lost]
-            if at and not may_go_on and any(value in later for value in values[at[-1] :]):
+            read = [row[4:6] for row in rows if (row.topic, row.partition) == partition]
+            at = [place for place, record in enumerate(read) if record in lost]
+            if at and not may_go_on and any(record in later for record in read[at[-1] :]):
                 yield f"file {file} has records of {name} that were cut off, and later ones"
         for error in outcome.attempt_errors:
             if lost and _WAITED in error and f"of {name} " in error:

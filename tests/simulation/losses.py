@@ -98,11 +98,11 @@ class Losses:
         found = []
         for partition, log in self._before_cuts:
             with suppress(NoLeaderError):
-                now = {each.value or b"": each.offset for each in self._world.log(partition)}
-                lost = {each.value or b"": each.offset for each in log if each.value not in now}
-                begin = min(lost.values(), default=2**63)
-                before = {each.value for each in log}
-                later = {v for v, offset in now.items() if offset >= begin and v not in before}
+                now = {each[2:4]: each.offset for each in self._world.log(partition)}
+                before = {each[2:4]: each.offset for each in log}
+                begin = min((at for each, at in before.items() if each not in now), default=2**63)
+                lost = before.keys() - now.keys()
+                later = {each for each, at in now.items() if at >= begin and each not in before}
                 key = partition.topic, partition.partition
                 found.append(Cut(key, frozenset(lost), frozenset(later)))
         return found

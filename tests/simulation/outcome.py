@@ -87,13 +87,13 @@ class Cut(NamedTuple):
     """A log that has lost its end in an unclean election.
 
     Attributes:
-        lost: The values that were there.
-        later: The values that were written in their place.
+        lost: The keys and values of the records that were there.
+        later: Those of the records that were written in their place.
     """
 
     partition: tuple[str, int]
-    lost: frozenset[bytes]
-    later: frozenset[bytes]
+    lost: frozenset[tuple[bytes | None, bytes | None]]
+    later: frozenset[tuple[bytes | None, bytes | None]]
 
 
 class Refused(NamedTuple):

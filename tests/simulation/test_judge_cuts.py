@@ -13,7 +13,7 @@ from tests.simulation.scenario import Fault
 from tests.simulation.test_judge import IN, good, row
 
 # v2 and v3 were cut off, and v4 and v5 came in their place.
-CUT = Cut(IN, frozenset((b"v2", b"v3")), frozenset((b"v4", b"v5")))
+CUT = Cut(IN, frozenset(((b"k", b"v2"), (b"k", b"v3"))), frozenset(((b"k", b"v4"), (b"k", b"v5"))))
 WAITED = (
     "KafkaTimeoutError: Cannot fetch record for offset 4 of in-0 in 120000 milliseconds; the range "
     "ends at 6"
