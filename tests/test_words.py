@@ -22,7 +22,15 @@ PACKAGES = (
 
 OF = r"(?:^|[.;:] )Of "
 IS_NO = r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b)"
-WHAT = r"\b(?:or|and|of|to|by|for|with|from|limit|cannot return) what\b"
+WHAT = (
+    r"\b(?:or|and|of|to|by|for|with|from|about|on|in|at|after|before|than|as|but|into|beside"
+    r"|limit|cannot return) what\b"
+)
+TOLD = r"\b(?:told|tells?|telling)\b"
+A_BEGIN = r"\b(?:the|an?|their|its|each) begin\b"
+# A lag is so many records or seconds behind.
+BEHIND = r'(?<!records )(?<!\} )\bbehind\b(?!")|\bbehind the\b'
+AS_IT_CAME = r"\bas (?:it|they) c[ao]mes?\b"
 # Form -> how to say it.
 FORBIDDEN = {
     OF: "'Keep one of a and b.', not 'Of a and b, keep one.'",
@@ -35,9 +43,15 @@ FORBIDDEN = {
     r"\bbut for\b": "'except', 'only'",
     r"\bheld against\b": "'compared with'",
     WHAT: "name the thing",
+    TOLD: "says, has, shows, names",
+    A_BEGIN: "start, beginning",
+    BEHIND: "after; a lag is so many records or so long",
+    AS_IT_CAME: "unchanged",
 }
 FORBIDDEN_IN_PROSE = (OF, IS_NO)
-FORBIDDEN_IN_PAGES = tuple(form for form in FORBIDDEN if form != WHAT)
+FORBIDDEN_IN_PAGES = tuple(
+    form for form in FORBIDDEN if form not in (WHAT, TOLD, A_BEGIN, BEHIND, AS_IT_CAME)
+)
 
 # The beginnings of texts that keep such a form.
 EXCEPTIONS = ("Option '{}.framing' is {}, which is for reads",)  # one of its values is called none
@@ -181,12 +195,28 @@ def test_docstrings_and_comments_are_read_whole() -> None:
         "types are those of Spark",
         "the same but for nulls",
         "held against Java by tests",
+        "more than what brokers have",
+        "brokers do not tell it",
+        "the begin of a record",
+        "a broker is behind",
+        "records behind the range",
+        "shown as it came",
     ],
 )
 def test_each_form_is_noticed(text: str) -> None:
     assert [form for form in FORBIDDEN if re.search(form, text)] != []
 
 
-@pytest.mark.parametrize("text", ["there is no topic", "they are no longer there", "is not a b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "there is no topic",
+        "they are no longer there",
+        "is not a b",
+        "{} records behind",
+        "the query is {} behind.",
+        '"behind" is an age',
+    ],
+)
 def test_plain_texts_pass(text: str) -> None:
     assert [form for form in FORBIDDEN if re.search(form, text)] == []

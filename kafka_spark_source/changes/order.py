@@ -23,17 +23,17 @@ POSITION_TYPE: Final = (
 )
 """A record's position, and the time of the change in the database."""
 MOVED: Final = (
-    "the key has changes in another partition: offsets do not tell which is newer, so give "
+    "the key has changes in another partition: offsets do not show which is newer, so give "
     "`sequence_by`, e.g. the position in the database's log"
 )
 RECREATED: Final = (
-    "the topic was deleted and created again, or is another one: offsets do not tell which change "
+    "the topic was deleted and created again, or is another one: offsets do not show which change "
     "is newer. If the new topic has the newer changes, give `topic_ids`: all its ids, the oldest "
     "first. The ids are "
 )
 UNORDERED: Final = (
     "the key has two different changes with this sequence: give `sequence_by` one more expression "
-    'that tells them apart, e.g. sequence_by=["changed_at", "offset"]'
+    'that differs between them, e.g. sequence_by=["changed_at", "offset"]'
 )
 TEXTS: Final = (
     "`sequence_by` compares texts, and as texts these two may not be in the order of the numbers "

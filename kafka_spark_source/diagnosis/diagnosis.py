@@ -126,9 +126,9 @@ def _clock(cluster: Cluster) -> Finding:
     try:
         difference_ms = clock_difference_ms(cluster, _deadline(cluster))
     except KafkaError as error:
-        return Finding("clock", subject, Result.UNKNOWN, f"it does not tell its time: {error}")
+        return Finding("clock", subject, Result.UNKNOWN, f"it does not report its time: {error}")
     if difference_ms is None:
-        return Finding("clock", subject, Result.UNKNOWN, "it does not tell its time")
+        return Finding("clock", subject, Result.UNKNOWN, "it does not report its time")
     side = "ahead of" if difference_ms > 0 else "behind"
     detail = f"{abs(difference_ms)} ms {side} the clock here"
     if abs(difference_ms) <= _CLOCK_LIMIT_MS:
@@ -213,7 +213,7 @@ def _rights(
     except KafkaError as error:
         return Finding("rights", name, Result.BAD, str(error))
     if granted is None:
-        detail = "brokers do not tell them; brokers before 2.3 cannot"
+        detail = "brokers do not show them; brokers before 2.3 cannot"
         return Finding("rights", name, Result.UNKNOWN, detail)
     lacking = [each.name for each in wanted if each not in granted]
     if lacking:

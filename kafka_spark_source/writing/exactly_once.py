@@ -305,7 +305,7 @@ def _was_committed(config: ClientConfig, write: TaskWrite, decision: Decision) -
         ) from error
     except KafkaError as error:
         raise CommitLogError(
-            f"{_named(decision)} is decided, but brokers cannot tell now whether {what}: {error}. "
+            f"{_named(decision)} is decided, but brokers do not say now whether {what}: {error}. "
             "Start the query again"
         ) from error
 

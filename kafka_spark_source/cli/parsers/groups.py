@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 A streaming query of Spark has no group: its offsets are in its checkpoint, and "checkpoint rewind"
-moves it. In a list, brokers from 2.6 on tell the state of groups, and brokers from 3.8 on their
+moves it. In a list, brokers from 2.6 on show the state of groups, and brokers from 3.8 on their
 type.
 
 examples:

@@ -38,7 +38,7 @@ def add_lag(commands: Commands) -> None:
     """Adds the command `lag`."""
     parser = commands.add_parser(
         "lag",
-        help="how far streaming queries are behind, from their checkpoints",
+        help="the lag of streaming queries, from their checkpoints",
         description="Compares the checkpoints of streaming queries with the logs of their topics.",
         epilog=_EPILOG,
     )
@@ -65,7 +65,7 @@ def add_lag(commands: Commands) -> None:
         "--fail-above",
         type=_seconds,
         metavar="SECONDS",
-        help=f"exit with {BEHIND} if a partition is further behind, has lost records, or is gone",
+        help=f"exit with {BEHIND} if a partition has a longer lag, has lost records, or is gone",
     )
     add_output(parser)
     add_connection(parser)

@@ -24,11 +24,11 @@ examples:
 
 Without --from the newest records are shown. Keys and values are shown as text, or as hex if they
 are not UTF-8. With a format (-O) they are shown as JSON; a payload that cannot be decoded is shown
-as it came, with the reason. JSON has a line for each record, with key_base64 and value_base64 for
+unchanged, with the reason. JSON has a line for each record, with key_base64 and value_base64 for
 bytes that are not text or could not be decoded: "pykafka write" reads such lines.
 
 -f takes kcat's fields: %t topic, %p partition, %o offset, %T timestamp in ms, %k key, %s or %v
-value, %K and %S their lengths in bytes as they came (-1 for null), %R the length of the value as
+value, %K and %S their lengths in bytes, undecoded (-1 for null), %R the length of the value as
 four bytes, %h headers, %% a percent sign; \n \r \t \xHH \0NNN in the text.
 """
 

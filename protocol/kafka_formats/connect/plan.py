@@ -247,7 +247,7 @@ class Planner:
     def _refused(self, path: Path) -> Leaf:
         """Refuse numbers without a unit: now, or in documents where there is one."""
         reason = (
-            "it is wanted as timestamp_ntz, and no schema tells the unit of its numbers: set "
+            "it is wanted as timestamp_ntz, and no schema names the unit of its numbers: set "
             f"{PRECISION_OPTION} to connect, microseconds, nanoseconds or isostring, or read it as "
             "bigint"
         )

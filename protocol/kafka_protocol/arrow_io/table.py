@@ -188,7 +188,7 @@ def _column(name: str, values: pa.Array) -> pa.Array:
     if name == "timestamp" and pa.types.is_integer(_plain(values.type)):
         # Arrow would take it for microseconds.
         raise KafkaConfigError(
-            f"column 'timestamp' has the type {values.type}, which does not tell its unit: convert "
+            f"column 'timestamp' has the type {values.type}, which does not name its unit: convert "
             "it to a timestamp"
         )
     try:

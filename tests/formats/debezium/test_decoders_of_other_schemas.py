@@ -81,7 +81,7 @@ def test_avro_without_names_and_without_before() -> None:
     options = {"value.format": "avro", "value.schema": json.dumps(schema), "key.format": "raw"}
     types = {"at": pa.timestamp("us")}
     error = config_error(stages_with, options, types, ["at"])
-    assert "the field 'after.at': it is wanted as timestamp_ntz, and no schema tells" in error
+    assert "the field 'after.at': it is wanted as timestamp_ntz, and no schema names" in error
     micros = {**options, "debezium.time.precision.mode": "microseconds"}
     row = {"after": {"at": 5}, "source": {"lsn": 1}, "op": "c", "ts_ms": 1}
     given: list[Record] = [(None, each[5:]) for each in avro(schema, 1, row)]

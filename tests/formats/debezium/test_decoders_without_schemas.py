@@ -59,7 +59,7 @@ def test_the_unit_of_moments_is_not_guessed() -> None:
     with pytest.raises(MalformedRecordError) as raised:
         read(options, given)
     assert (
-        "at offset 0: the value: field at: it is wanted as timestamp_ntz, and no schema tells the "
+        "at offset 0: the value: field at: it is wanted as timestamp_ntz, and no schema names the "
         "unit of its numbers: set debezium.time.precision.mode to connect,"
     ) in str(raised.value)
     without = [(dumped({"at": None}), dumped(event("c", after={"at": None})))]

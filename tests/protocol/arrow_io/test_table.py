@@ -171,7 +171,7 @@ def test_views_that_share_bytes_count_as_many_times() -> None:
         ({"value": ["v"], "topic": [7]}, None, "column 'topic' has the type int64; it must be"),
         ({"value": ["v"], "headers": [7]}, "t", "column 'headers' cannot be list"),
         ({"value": ["v"], "timestamp": [[7]]}, "t", "column 'timestamp' cannot be timestamp"),
-        ({"value": ["v"], "timestamp": [DAY_MS]}, "t", "int64, which does not tell its unit"),
+        ({"value": ["v"], "timestamp": [DAY_MS]}, "t", "int64, which does not name its unit"),
         ({"value": ["v"], "partition": [PARTITIONS]}, "t", "for partition 3 of topic 't'"),
         ({"value": ["v"], "partition": [2**40]}, "t", "column 'partition' cannot be int32"),
     ],

@@ -166,7 +166,7 @@ def test_clocks(cluster: FakeCluster, ahead_ms: int, result: Result, text: str) 
 @pytest.mark.parametrize(
     ("handler", "text"),
     [
-        (controller_at(-1), "it does not tell its time"),
+        (controller_at(-1), "it does not report its time"),
         (controller_at(0, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), "CLUSTER_AUTHORIZATION_FAILED"),
     ],
     ids=["no time", "no right"],
@@ -207,7 +207,7 @@ def test_under_replicated_partitions(cluster: FakeCluster) -> None:
     [
         (1 << 3 | 1 << 4 | 1 << 8, Result.GOOD, "DESCRIBE, READ"),
         (1 << 8, Result.BAD, "the principal lacks READ: grant it on 't'"),
-        (1 << 4, Result.UNKNOWN, "brokers do not tell them; brokers before 2.3 cannot"),
+        (1 << 4, Result.UNKNOWN, "brokers do not show them; brokers before 2.3 cannot"),
     ],
 )
 def test_rights(cluster: FakeCluster, bits: int, result: Result, detail: str) -> None:

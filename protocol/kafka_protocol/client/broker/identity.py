@@ -99,7 +99,7 @@ def _actual_broker(connection: BrokerConnection, expected: Identity, deadline: D
             if _ask_identity(connection, each, deadline).error_code == ErrorCode.NONE:
                 return f"broker {broker.node_id} of the same cluster"
     except KafkaError as error:
-        _log.debug("%s does not tell which broker it is: %s", connection.address, error)
+        _log.debug("%s does not say which broker it is: %s", connection.address, error)
     return "another broker"
 
 

@@ -195,8 +195,8 @@ class ClientConfig:
         integer(1),
         8 * 1024 * 1024,
         "The most bytes to request of a partition in one Fetch. The first one requests no more "
-        "than about 1 MiB, and the others about what the rest of the range needs. A larger batch "
-        "is still returned whole. An Arrow batch has as many bytes, within 4 and 16 MiB.",
+        "than about 1 MiB, and the others about as much as the rest of the range needs. A larger "
+        "batch is still returned whole. An Arrow batch has as many bytes, within 4 and 16 MiB.",
     )
     fetch_min_bytes: int = option(
         "fetch.min.bytes",

@@ -263,7 +263,7 @@ class _Fetcher:
     def _wait_idle(self, data: PartitionData) -> None:
         """Prepare the next Fetch after a response without progress, or raise at the deadline."""
         if not self._replica.is_leader:
-            self._replica.leave("it lags behind")
+            self._replica.leave("the follower has not copied the next records yet")
             return
         if self._deadline.has_passed:
             isolation_level = self._cluster.config.isolation_level

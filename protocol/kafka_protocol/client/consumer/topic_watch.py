@@ -28,7 +28,7 @@ class State(Enum):
     EXPECTED = "it is there, as far as responses say"
     UNKNOWN = "it may be deleted, or not known yet"
     UNKNOWN_TO_ALL = "it is deleted, unless brokers have yet to learn of it"
-    REPLACED = "it is re-created, unless a broker is behind"
+    REPLACED = "it is re-created, unless a broker's metadata is old"
 
 
 class Verdict(Enum):

@@ -107,7 +107,7 @@ def test_after_a_failure_no_replica_is_followed_for_a_while() -> None:
     choice = ReadReplica(PARTITION, "here")
     assert choice.follow(FOLLOWER, LEADER)
     assert not choice.follow(OTHER, FOLLOWER)
-    choice.leave("it lags behind")
+    choice.leave("the follower has not copied the next records yet")
     assert choice.choose(LEADER) == LEADER
     assert choice.rack == ""
     assert not choice.follow(FOLLOWER, LEADER)
