@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mirror import ROOT, TESTED_BY, known_tests, mirrored_tests, modules, row_of
+from tests.mirror import (
+    ROOT,
+    TESTED_AS_A_WHOLE,
+    TESTED_BY,
+    known_tests,
+    mirrored_tests,
+    modules,
+)
 
 MODULES = [*modules()]
 
@@ -14,9 +21,15 @@ def test_every_module_has_tests() -> None:
 
 
 def test_each_row_is_needed() -> None:
-    needed = {row_of(module) for module in MODULES if not mirrored_tests(module)}
-    assert [pattern for pattern in TESTED_BY if pattern not in needed] == []
-    assert [file for file in TESTED_BY.values() if not (ROOT / file).exists()] == []
+    needed = {module for module in MODULES if not mirrored_tests(module)}
+    assert [module for module in TESTED_BY if module not in needed] == []
+    packages = {module.rpartition("/")[0] for module in needed - TESTED_BY.keys()}
+    assert packages == TESTED_AS_A_WHOLE.keys()
+
+
+def test_the_files_in_the_table_exist() -> None:
+    files = {*TESTED_BY.values(), *TESTED_AS_A_WHOLE.values()}
+    assert [file for file in sorted(files) if not (ROOT / file).exists()] == []
 
 
 @pytest.mark.parametrize(
