@@ -16,8 +16,9 @@ from kafka_protocol.records.fetch_response import (
     take_batches,
 )
 from kafka_protocol.records.message import Message, encode_messages
+from kafka_protocol.records.transactions import ABORT, COMMIT
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from tests.fakes.log import batch_of
+from tests.fakes.log import batch_of, in_transaction, marker
 from tests.protocol.records.batches import overflow, plain, wrapped
 from tests.simulation.kafka.batches import placed
 
@@ -91,6 +92,15 @@ def test_fault_31_a_batch_behind_the_high_watermark_is_an_error_if_it_stays() ->
     found = taken_from(stored(1, 1), 0, 4, high_watermark=2)
     assert (found.position, len(found.batches)) == (2, 1)
     assert "of t-0 at offset 2: a batch begins there" in str(found.misplaced)
+
+
+def test_a_marker_before_the_position_ends_an_aborted_transaction() -> None:
+    log = (marker(7, ABORT), in_transaction(7, b"committed"), marker(7, COMMIT))
+    records = b"".join(placed(batch, at, epoch=0).data for at, batch in enumerate(log))
+    aborted = PartitionData.AbortedTransaction(producer_id=7, first_offset=0)
+    data = PartitionData(records=records, high_watermark=3, aborted_transactions=[aborted])
+    taken = take_batches(data, OffsetRange(PARTITION, 1, 3), check_crcs=True)
+    assert [batch.header.base_offset for batch in taken.batches] == [1]
 
 
 def at(base_offset: int, *values: bytes) -> bytes:

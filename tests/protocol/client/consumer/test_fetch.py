@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_protocol.client import clock
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError, fetch_range
 from kafka_protocol.errors import BrokerError, CorruptRecordError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
@@ -118,6 +119,16 @@ def test_two_ranges_over_one_connection_get_their_own_responses() -> None:
         first = [next(range_).batches[0].header.base_offset for range_ in ranges]
         second = [next(range_).batches[0].header.base_offset for range_ in reversed(ranges)]
     assert (first, second) == ([0, 0], [1, 1])
+
+
+def test_a_range_that_is_left_with_a_fetch_in_flight_closes_its_connection() -> None:
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (_, client):
+        range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), IDLE_MS)
+        next(range_)
+        broker = client.broker(1, clock.Deadline.after(IDLE_MS))
+        assert broker.in_flight == 1
+        del range_
+        assert broker.is_closed
 
 
 def test_a_batch_before_the_position_yields_no_offset_twice() -> None:

@@ -14,7 +14,13 @@ from kafka_protocol.client.consumer.list_offsets import (
     list_offsets,
     list_positions,
 )
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
+from kafka_protocol.errors import (
+    BrokerError,
+    ErrorCode,
+    KafkaError,
+    ProtocolError,
+    UnsupportedVersionError,
+)
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -92,6 +98,14 @@ def test_fault_39_no_earliest_or_latest_offset(position: int, version: int) -> N
         cluster.add_fault(ListOffsetsRequest, listing(-1))
         with pytest.raises(ProtocolError, match=r"ListOffsets of t-0 to broker 1 "):
             list_offsets(client, {PARTITION: position}, asked_again(cluster))
+
+
+def test_brokers_that_know_only_the_times_of_segments_are_refused() -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.offer(ListOffsetsRequest, VersionRange(0, 0))
+        assert offset_of(client, EARLIEST_TIMESTAMP) == 0
+        with pytest.raises(UnsupportedVersionError, match="ListOffsets"):
+            offset_of(client, START_MS)
 
 
 def test_no_record_with_a_later_timestamp() -> None:

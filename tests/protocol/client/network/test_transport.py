@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream, Transport
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import connected_to, echoing, listening, server_context
 
 SOON = 5_000
@@ -49,6 +51,28 @@ def test_a_write_larger_than_any_buffer() -> None:
         transport.write([sent], Deadline.after(30_000))
         assert transport.read(4, Deadline.after(30_000)) == b"done"
     assert bytes(received) == sent
+
+
+def test_the_deadline_of_a_write_covers_all_its_tls_records() -> None:
+    """`SSLSocket.sendall` would wait as long for each of them."""
+
+    class OneRecordInTenSeconds(socket.socket):
+        def send(self, data: Any, _flags: int = 0, /) -> int:
+            if (self.gettimeout() or 0) < 10:
+                raise TimeoutError
+            let_pass(10)
+            return min(len(data), 16 * 1024)
+
+        def sendall(self, data: Any, _flags: int = 0, /) -> None:
+            for _ in range(0, len(data), 16 * 1024):
+                self.send(data)
+                self.settimeout(15)
+
+    with sleeps_take_no_time() as let_pass, OneRecordInTenSeconds() as sock:
+        transport = Transport(sock, Address("peer", 9092))
+        transport.write([bytes(16 * 1024)], Deadline.after(15_000))
+        with pytest.raises(KafkaTimeoutError):
+            transport.write([bytes(32 * 1024)], Deadline.after(15_000))
 
 
 def test_buffered_data_is_seen_without_reading_it() -> None:

@@ -78,6 +78,13 @@ def test_fault_39_a_batch_without_an_outcome_is_sent_again(change: Any, version:
             write(client, b"b")
 
 
+@pytest.mark.parametrize(("highest", "magic"), [(1, 0), (2, 1), (3, 2)])
+def test_the_leaders_version_of_produce_decides_the_magic(highest: int, magic: int) -> None:
+    with one_partition() as (cluster, client):
+        cluster.offer(ProduceRequest, VersionRange(0, highest))
+        assert Producer(client).message_format(PARTITION) == magic
+
+
 def contradictory(response: ProduceResponse) -> None:
     """An error and a success for the same partition."""
     results = response.responses[0].partition_responses

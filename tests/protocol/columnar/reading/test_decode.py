@@ -23,7 +23,7 @@ from kafka_protocol.records.message import Message, encode_messages, wrap_messag
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.arrow_owners import borrowed_bytes
-from tests.protocol.records.batches import IMPOSSIBLE_RECORDS, batch_of, plain
+from tests.protocol.records.batches import IMPOSSIBLE_RECORDS, batch_of, plain, wrapped
 from tests.protocol.records.strategies import (
     OLD_CODECS,
     MessageSetSample,
@@ -122,6 +122,11 @@ def test_fault_37_keeps_only_the_window(sample: MessageSetSample, edges: tuple[i
     rows = decoded(read_all([sample.data]), OffsetRange(PARTITION, start, stop))
     expected = [r.offset for r in sample.records if start <= r.offset < stop]
     assert [row["offset"] for row in rows] == expected
+
+
+def test_relative_offsets_where_compaction_removed_the_first_messages() -> None:
+    rows = decoded(read_all([wrapped(2, 4, at=9)]), columns=["offset"])
+    assert [row["offset"] for row in rows] == [7, 9]
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
