@@ -1,6 +1,6 @@
 """The CPU of an idle query on many partitions, and how late it sees a new record, without Spark.
 
-This process calls the streaming reader as PySpark's runner does, JSON included. Scripted brokers,
+This process calls the streaming reader as PySpark's runner does, JSON included. Fake brokers,
 in a process of their own, remember their responses, so that they respond at once.
 `python -m benchmarks.idle_partitions --partitions 10000`
 """
@@ -75,7 +75,7 @@ class _Answer:
 def serve(partitions: int, pipe: Connection) -> None:
     """Run brokers; append a record when told to, and report requests when asked."""
     cluster = FakeCluster(BROKERS)
-    cluster.add_topic(TOPIC, partitions)
+    cluster.add_topic(TOPIC, partitions, replicas=1)
     recorders = [Recorder(node.broker) for node in cluster.nodes.values()]
     for recorder in recorders:
         recorder._broker._respond = recorder.respond  # type: ignore[method-assign]

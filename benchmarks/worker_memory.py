@@ -1,6 +1,6 @@
 """The memory and the descriptors that a reused Python worker keeps after its tasks, without Spark.
 
-A process reads and writes as a worker does, task by task; then it is measured. Scripted brokers,
+A process reads and writes as a worker does, task by task; then it is measured. Fake brokers,
 in a process of their own, send Fetch responses of several megabytes. `python -m
 benchmarks.worker_memory` prints a row for each workload.
 """

@@ -134,7 +134,7 @@ def _add_beside(cluster: FakeCluster, last_node: int) -> None:
 def filled(
     *batches: tuple[bytes, ...], nodes: int = 1, beside: bool = False
 ) -> Iterator[FakeCluster]:
-    """A scripted cluster with the partition t-0 and these batches, and perhaps BESIDE."""
+    """A fake cluster with the partition t-0 and these batches, and perhaps BESIDE."""
     with FakeCluster(nodes) as cluster:
         cluster.add_topic(PARTITION.topic)
         for values in batches:

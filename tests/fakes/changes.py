@@ -1,4 +1,4 @@
-"""Changes of a scripted cluster under a read of t-0: of its leader, and faults that pass."""
+"""Changes of a fake cluster under a read of t-0: of its leader, and faults that pass."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.cluster import SimulatedCluster
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, S, partition_of
 from tests.simulation.kafka.groups import Committed, Group, Groups
+from tests.simulation.kafka.handlers.metadata import TOPICS_OF_KEYS
 from tests.simulation.kafka.handlers.table import HANDLERS
 from tests.simulation.kafka.images import NO_LEADER, TopicImage
 from tests.simulation.kafka.settings import IMMEDIATE
@@ -35,7 +36,7 @@ from tests.simulation.kafka.transactions import Entry, Transactions
 
 NEWEST = "99"  # every version that we declare
 _NO_CONFIG: Final[Mapping[str, str]] = MappingProxyType({})
-_COORDINATOR_PARTITIONS: Final = 50  # offsets.topic.num.partitions
+_COORDINATOR_PARTITIONS: Final = 16
 
 
 def client_of(*addresses: Address, **options: Any) -> Cluster:
@@ -214,18 +215,17 @@ class FakeCluster:
     def move_coordinator(self, key: str, number: int) -> None:
         """Make another node the coordinator of a group or transactional id; at first it is 1."""
         with self.changing():
-            self._create_internal()
             for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
+                self._create_internal(topic)
                 place = TopicPartition(topic, partition_of(key, _COORDINATOR_PARTITIONS))
                 self.simulated.elect(place, number)
 
-    def _create_internal(self) -> None:
-        """Create the topics of coordinators, which brokers do when the first client looks."""
-        everywhere = [tuple(self.nodes)] * _COORDINATOR_PARTITIONS
-        with self.changing():
-            for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
-                if topic not in self.simulated.controller.topics:
-                    self._create(topic, everywhere, {"cleanup.policy": "compact"}, is_internal=True)
+    def _create_internal(self, topic: str) -> None:
+        """Create a topic of coordinators, which brokers do when the first client looks for one."""
+        if topic not in self.simulated.controller.topics:
+            everywhere = [tuple(self.nodes)] * _COORDINATOR_PARTITIONS
+            with self.changing():
+                self._create(topic, everywhere, {"cleanup.policy": "compact"}, is_internal=True)
 
     @property
     def committed(self) -> Mapping[str, Mapping[TopicPartition, int]]:
@@ -256,7 +256,7 @@ class FakeCluster:
             self._groups(name).describe(name, group)
 
     def _groups(self, name: str) -> Groups:
-        self._create_internal()
+        self._create_internal(OFFSETS_TOPIC)
         return _found(broker.groups.find(name)[1] for broker in self.simulated.brokers.values())
 
     # --- Transactions ----------------------------------------------------------------------------
@@ -350,7 +350,7 @@ class FakeCluster:
         responses: list[Any] = []
         with self.changing():
             if kind is FindCoordinatorRequest:
-                self._create_internal()
+                self._create_internal(TOPICS_OF_KEYS[request.key_type])
             HANDLERS[kind](
                 Call(
                     node.simulated,

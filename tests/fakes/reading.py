@@ -1,4 +1,4 @@
-"""Read and write single values of a partition, with a client of a scripted cluster."""
+"""Read and write single values of a partition, with a client of a fake cluster."""
 
 from __future__ import annotations
 

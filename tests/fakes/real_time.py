@@ -48,6 +48,7 @@ class RealTime:
     def changing(self) -> Iterator[None]:
         """Change the brokers within the block; at its end all of them have heard of it."""
         with self._changed:
+            self._run_due()
             yield
             self._run_due()
             self._changed.notify_all()

@@ -64,7 +64,7 @@ COMMANDS: Final = (
 
 
 class Broker:
-    """A scripted broker whose responses are spoiled. Each draw has a seed and a rate."""
+    """A fake broker whose responses are spoiled. Each draw has a seed and a rate."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self.cluster = cluster

@@ -102,7 +102,7 @@ UNREACHABLE = {
 
 
 @pytest.fixture
-def scripted(spark: SparkSession) -> Iterator[tuple[FakeCluster, DataFrame]]:
+def fake_read(spark: SparkSession) -> Iterator[tuple[FakeCluster, DataFrame]]:
     """A cluster that can be made unreachable, and a read of it."""
     with filled(*IN_THREE) as cluster:
         servers = ",".join(map(str, cluster.bootstrap_servers))
@@ -111,9 +111,9 @@ def scripted(spark: SparkSession) -> Iterator[tuple[FakeCluster, DataFrame]]:
 
 
 def test_fault_58_only_tasks_cannot_reach_the_brokers(
-    scripted: tuple[FakeCluster, DataFrame],
+    fake_read: tuple[FakeCluster, DataFrame],
 ) -> None:
-    cluster, df = scripted
+    cluster, df = fake_read
     planned = df.rdd
     assert planned.getNumPartitions() == 1
     cluster.stop(1)
@@ -127,9 +127,9 @@ def test_fault_58_only_tasks_cannot_reach_the_brokers(
 
 
 def test_fault_58_the_driver_cannot_reach_the_brokers(
-    scripted: tuple[FakeCluster, DataFrame],
+    fake_read: tuple[FakeCluster, DataFrame],
 ) -> None:
-    cluster, df = scripted
+    cluster, df = fake_read
     cluster.stop(1)
     with pytest.raises(PySparkException) as caught:
         df.collect()

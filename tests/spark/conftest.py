@@ -1,4 +1,4 @@
-"""Fixtures of several test modules: a scripted cluster, and queries on it."""
+"""Fixtures of several test modules: a fake cluster, and queries on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows to records, with a scripted cluster."""
+"""Rows to records, with a fake cluster."""
 
 from __future__ import annotations
 

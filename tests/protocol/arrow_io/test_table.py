@@ -1,4 +1,4 @@
-"""Tables and data frames to topics, with a scripted cluster."""
+"""Tables and data frames to topics, with a fake cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges that `read_topic` plans and refuses, on scripted brokers.
+"""Ranges that `read_topic` plans and refuses, on fake brokers.
 
 tests/integration/test_topic reads from real ones.
 """

@@ -26,16 +26,16 @@ BOTH = 2
 
 
 @pytest.fixture
-def scripted() -> Iterator[FakeCluster]:
+def fake() -> Iterator[FakeCluster]:
     with FakeCluster() as cluster:
         cluster.add_topic("t")
         yield cluster
         close_shared_clusters()
 
 
-def configs(scripted: FakeCluster, count: int) -> list[ClientConfig]:
+def configs(fake: FakeCluster, count: int) -> list[ClientConfig]:
     """Configurations that differ in their client id."""
-    config = ClientConfig(bootstrap_servers=scripted.bootstrap_servers)
+    config = ClientConfig(bootstrap_servers=fake.bootstrap_servers)
     return [replace(config, client_id=f"query-{number}") for number in range(count)]
 
 
@@ -51,26 +51,26 @@ def write(config: ClientConfig) -> None:
         producer.add(T0, batch_of(b"x"))
 
 
-def test_few_configurations_stay_connected(scripted: FakeCluster) -> None:
-    for config in configs(scripted, 40):
+def test_few_configurations_stay_connected(fake: FakeCluster) -> None:
+    for config in configs(fake, 40):
         read(config)
-    scripted.nodes[1].broker.wait_for_open_connections(16 * BOTH)
+    fake.nodes[1].broker.wait_for_open_connections(16 * BOTH)
 
 
-def test_the_configurations_used_last_are_kept(scripted: FakeCluster) -> None:
-    first, *others = configs(scripted, 40)
+def test_the_configurations_used_last_are_kept(fake: FakeCluster) -> None:
+    first, *others = configs(fake, 40)
     cluster = shared_cluster(first)
     for other in others:
         read(other)
         assert shared_cluster(first) is cluster
-    before = scripted.nodes[1].broker.connections
+    before = fake.nodes[1].broker.connections
     for other in others[-15:]:
         read(other)
-    assert scripted.nodes[1].broker.connections == before
+    assert fake.nodes[1].broker.connections == before
 
 
-def test_a_cluster_in_use_is_never_closed(scripted: FakeCluster) -> None:
-    config, *others = configs(scripted, 40)
+def test_a_cluster_in_use_is_never_closed(fake: FakeCluster) -> None:
+    config, *others = configs(fake, 40)
     soon = Deadline.after(SOON_MS)
     read(config)
     cluster = shared_cluster(config)
@@ -83,46 +83,46 @@ def test_a_cluster_in_use_is_never_closed(scripted: FakeCluster) -> None:
     assert not broker.is_closed
 
 
-def test_idle_connections_are_closed_by_the_next_task(scripted: FakeCluster) -> None:
-    idle, other = configs(scripted, 2)
+def test_idle_connections_are_closed_by_the_next_task(fake: FakeCluster) -> None:
+    idle, other = configs(fake, 2)
     with sleeps_take_no_time() as pass_seconds:
         read(idle)
         pass_seconds(MAX_IDLE_SECONDS - 1)
         read(other)
-        scripted.nodes[1].broker.wait_for_connections(2 * BOTH)
+        fake.nodes[1].broker.wait_for_connections(2 * BOTH)
         pass_seconds(2)
         read(other)
-        scripted.nodes[1].broker.wait_for_open_connections(BOTH)
-        assert scripted.nodes[1].broker.connections == 2 * BOTH
+        fake.nodes[1].broker.wait_for_open_connections(BOTH)
+        assert fake.nodes[1].broker.connections == 2 * BOTH
         read(idle)
 
 
-def test_reads_and_writes_share_no_connection(scripted: FakeCluster) -> None:
+def test_reads_and_writes_share_no_connection(fake: FakeCluster) -> None:
     """A write in the middle of a read: neither receives what is for the other."""
-    (config,) = configs(scripted, 1)
+    (config,) = configs(fake, 1)
     read(config)
     soon = Deadline.after(SOON_MS)
     broker = shared_cluster(config).broker(1, soon)
     sent = broker.send(ListOffsetsRequest(topics=[]), soon)
     write(config)
     assert broker.receive(sent, ListOffsetsResponse, soon).topics == []
-    assert scripted.log(T0).values == [b"x"]
-    scripted.nodes[1].broker.wait_for_open_connections(2 * BOTH)
+    assert fake.log(T0).values == [b"x"]
+    fake.nodes[1].broker.wait_for_open_connections(2 * BOTH)
 
 
-def test_threads_share_no_connection(scripted: FakeCluster) -> None:
-    (config,) = configs(scripted, 1)
+def test_threads_share_no_connection(fake: FakeCluster) -> None:
+    (config,) = configs(fake, 1)
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(shared_cluster, config).result()
     assert shared_cluster(config) is not other
 
 
-def test_a_producer_keeps_its_id_while_it_is_used(scripted: FakeCluster) -> None:
-    config, *others = configs(scripted, 40)
+def test_a_producer_keeps_its_id_while_it_is_used(fake: FakeCluster) -> None:
+    config, *others = configs(fake, 40)
     for _ in range(3):
         write(config)
-    assert len(scripted.asked(InitProducerIdRequest)) == 1
+    assert len(fake.asked(InitProducerIdRequest)) == 1
     for other in others:
         read(other)
     write(config)
-    assert len(scripted.asked(InitProducerIdRequest)) == 2
+    assert len(fake.asked(InitProducerIdRequest)) == 2

@@ -1,4 +1,4 @@
-"""The command `pykafka dead-letters`, on a scripted broker."""
+"""The command `pykafka dead-letters`, on a fake broker."""
 
 from __future__ import annotations
 

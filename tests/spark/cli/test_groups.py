@@ -1,4 +1,4 @@
-"""`pykafka groups` on scripted brokers, with groups of both protocols."""
+"""`pykafka groups` on fake brokers, with groups of both protocols."""
 
 from __future__ import annotations
 

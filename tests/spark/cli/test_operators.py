@@ -1,4 +1,4 @@
-"""The commands of operators on scripted brokers, and on checkpoints written by hand."""
+"""The commands of operators on fake brokers, and on checkpoints written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pykafka peek` on a scripted cluster: what is selected, and how it is shown."""
+"""`pykafka peek` on a fake cluster: what is selected, and how it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pykafka topics alter` on scripted brokers: values before and after, and what is refused."""
+"""`pykafka topics alter` on fake brokers: values before and after, and what is refused."""
 
 from __future__ import annotations
 

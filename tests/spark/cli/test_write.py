@@ -1,4 +1,4 @@
-"""`pykafka write` on a scripted cluster: what is written, and what is refused before."""
+"""`pykafka write` on a fake cluster: what is written, and what is refused before."""
 
 from __future__ import annotations
 

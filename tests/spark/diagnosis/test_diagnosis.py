@@ -1,4 +1,4 @@
-"""The steps of a diagnosis, on scripted brokers."""
+"""The steps of a diagnosis, on fake brokers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def found_in(cluster: FakeCluster, job: Job) -> dict[str, Finding]:
 
 
 def serve(cluster: FakeCluster, kind: type[Request], handler: Handler) -> None:
-    """Serve an API that scripted brokers do not have, in all its versions."""
+    """Serve an API that fake brokers do not have, in all its versions."""
     for node in cluster.nodes.values():
         node.broker.handlers[kind] = handler
     cluster.offer(kind, kind.versions)

@@ -1,4 +1,4 @@
-"""The lag of a checkpoint on scripted brokers."""
+"""The lag of a checkpoint on fake brokers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_records_and_age_behind() -> None:
     assert (found.micro_batch, found.is_unfinished, found.planned_at_ms) == (4, True, 1000)
     first, second, third = found.partitions
     assert (first.planned, first.committed, first.latest, first.records) == (2, 1, 3, 2)
-    # Scripted brokers write records of long ago.
+    # Fake brokers write records of long ago.
     assert first.behind_ms is not None
     assert 0 < first.behind_ms < now_ms()
     assert (second.records, second.behind_ms) == (0, 0)

@@ -1,4 +1,4 @@
-"""The lag of a consumer group on scripted brokers."""
+"""The lag of a consumer group on fake brokers."""
 
 from __future__ import annotations
 

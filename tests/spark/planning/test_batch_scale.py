@@ -18,7 +18,7 @@ NODES = 3
 def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
     """The number of requests of each kind to plan a number of partitions."""
     with FakeCluster(NODES) as cluster:
-        cluster.add_topic("t", partitions)
+        cluster.add_topic("t", partitions, replicas=1)
         servers = ",".join(map(str, cluster.bootstrap_servers))
         source = KafkaDataSource({"kafka.bootstrap.servers": servers, "subscribe": "t"} | options)
         tasks = source.reader(source.schema()).partitions()

@@ -1,4 +1,4 @@
-"""Strategies resolved against a scripted cluster."""
+"""Strategies resolved against a fake cluster."""
 
 from __future__ import annotations
 

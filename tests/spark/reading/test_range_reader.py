@@ -1,4 +1,4 @@
-"""Reading a range in a task, against scripted brokers: late ends and losses."""
+"""Reading a range in a task, against fake brokers: late ends and losses."""
 
 from __future__ import annotations
 

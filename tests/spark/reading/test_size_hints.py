@@ -1,4 +1,4 @@
-"""Leaders and record sizes for a plan, from a scripted cluster."""
+"""Leaders and record sizes for a plan, from a fake cluster."""
 
 from __future__ import annotations
 

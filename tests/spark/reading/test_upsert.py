@@ -1,4 +1,4 @@
-"""envelope=upsert in batches and streams, against scripted brokers: the newest record of each key.
+"""envelope=upsert in batches and streams, against fake brokers: the newest record of each key.
 
 `tests/formats/upsert` compares the result with a dict. Here its input is right: whole partitions,
 whatever options and filters say, and the columns of a projection.

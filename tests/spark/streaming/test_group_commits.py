@@ -1,4 +1,4 @@
-"""A stream's commits to a consumer group, at a scripted coordinator."""
+"""A stream's commits to a consumer group, at a fake coordinator."""
 
 from __future__ import annotations
 

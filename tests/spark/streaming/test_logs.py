@@ -1,4 +1,4 @@
-"""The partitions of a running query, from scripted brokers."""
+"""The partitions of a running query, from fake brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One query's micro-batches on the driver, with scripted brokers."""
+"""One query's micro-batches on the driver, with fake brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a new stream starts, with a scripted cluster."""
+"""Where a new stream starts, with a fake cluster."""
 
 from __future__ import annotations
 

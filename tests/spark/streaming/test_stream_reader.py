@@ -1,4 +1,4 @@
-"""The methods that Spark calls of each release's reader, with scripted brokers."""
+"""The methods that Spark calls of each release's reader, with fake brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open transactions on scripted brokers, with and without decisions about them."""
+"""Open transactions on fake brokers, with and without decisions about them."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def flat(*batches: Rows) -> list[bytes]:
 
 
 @contextmanager
-def scripted(query: str = "q", release: str = NEWEST) -> Iterator[Spark]:
+def spark_on_fake(query: str = "q", release: str = NEWEST) -> Iterator[Spark]:
     with FakeCluster(release=release) as cluster:
         cluster.add_topic("t")
         cluster.add_topic(LOG, config={"cleanup.policy": "compact"})

@@ -1,4 +1,4 @@
-"""The checks of a write on the driver, on scripted brokers."""
+"""The checks of a write on the driver, on fake brokers."""
 
 from __future__ import annotations
 

@@ -29,7 +29,16 @@ from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decision_format import CommitLogError, MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH, TaskAttempt
 from kafka_spark_source.writing.exactly_once import ExactlyOnce
-from tests.spark.writing.driver import IDENTITY, TASKS, Rows, Spark, flat, rows, rows_of, scripted
+from tests.spark.writing.driver import (
+    IDENTITY,
+    TASKS,
+    Rows,
+    Spark,
+    flat,
+    rows,
+    rows_of,
+    spark_on_fake,
+)
 
 
 class Crash(BaseException):
@@ -38,7 +47,7 @@ class Crash(BaseException):
 
 @pytest.fixture
 def spark() -> Iterator[Spark]:
-    with scripted() as spark:
+    with spark_on_fake() as spark:
         yield spark
 
 
@@ -378,7 +387,7 @@ def test_fault_55_56_and_57_each_row_is_visible_once(
     deaths: list[tuple[str, list[str]]], batches: int
 ) -> None:
     """After each death the transactions of some tasks may time out, expire or be fenced."""
-    with scripted() as spark:
+    with spark_on_fake() as spark:
         for number in range(batches):
             for moment, later in deaths[number::batches]:
                 die_at(spark, moment, number)

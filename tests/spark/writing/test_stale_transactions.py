@@ -20,26 +20,26 @@ from kafka_spark_source.writing.delivery import TaskAttempt
 from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
 from tests.fakes.cluster import NEWEST
 from tests.fakes.transactions import opened
-from tests.spark.writing.driver import IDENTITY, LOG, Spark, flat, rows, rows_of, scripted
+from tests.spark.writing.driver import IDENTITY, LOG, Spark, flat, rows, rows_of, spark_on_fake
 
 
 @pytest.fixture
 def spark() -> Iterator[Spark]:
-    with scripted() as spark:
+    with spark_on_fake() as spark:
         yield spark
 
 
 @pytest.fixture
 def old_spark() -> Iterator[Spark]:
     """Brokers that cannot list transactions."""
-    with scripted(release="2.8") as spark:
+    with spark_on_fake(release="2.8") as spark:
         yield spark
 
 
 @pytest.mark.parametrize("release", [NEWEST, "2.8"])
 def test_fault_55_and_56_the_commit_ends_copies_that_lost(release: str) -> None:
     """Below 3.0 brokers cannot list transactions."""
-    with scripted(release=release) as spark:
+    with spark_on_fake(release=release) as spark:
         claimed = spark.plan()
         winner, _ = (spark.task(claimed, 0, 0, [b"a"], attempt) for attempt in range(2))
         assert spark.open() == ["p-0-0", "p-0-1"]
@@ -126,7 +126,7 @@ def test_fault_47_and_56_a_replaced_driver_ends_no_live_task(spark: Spark) -> No
 @pytest.mark.parametrize("release", ["4.3", "4.0"], ids=["brokers select", "brokers do not"])
 @pytest.mark.parametrize("other", ["px-0-0", "p-1-0-0", "p-x-0", "P-0-0", "x", "p-0-0-"])
 def test_transactions_of_others_stay_open(release: str, other: str) -> None:
-    with scripted(release=release) as spark:
+    with spark_on_fake(release=release) as spark:
         opened(shared_cluster(spark.config), b"another's", name=other)
         spark.run(0, rows_of(0))
         assert spark.open() == [other]

@@ -1,6 +1,6 @@
 """Faults of reads: wrong or incomplete responses of a leader to Fetch and ListOffsets.
 
-With scripted brokers that lead and keep logs as real ones do, one fault at a time.
+With fake brokers that lead and keep logs as real ones do, one fault at a time.
 """
 
 from __future__ import annotations

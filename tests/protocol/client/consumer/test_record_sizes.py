@@ -1,4 +1,4 @@
-"""The estimated size of the next records, with scripted brokers."""
+"""The estimated size of the next records, with fake brokers."""
 
 from __future__ import annotations
 

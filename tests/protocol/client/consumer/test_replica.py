@@ -162,7 +162,7 @@ def test_fault_21_after_a_replica_s_error_the_leader_is_read(error: ErrorCode) -
 @pytest.mark.parametrize("lag", [3, 5])
 def test_fault_21_a_lagging_replica_loses_nothing(lag: int, version: int) -> None:
     """Out of range, or a diverging epoch: the leader has the records."""
-    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+    with nearby(retry_backoff_ms=60_000) as (cluster, client), sleeps_take_no_time():
         cluster.offer(FetchRequest, VersionRange(0, version))
         follower = follower_of(cluster)
 
@@ -177,7 +177,7 @@ def test_fault_21_a_lagging_replica_loses_nothing(lag: int, version: int) -> Non
 
 
 def test_fault_21_a_low_high_watermark_returns_to_the_leader() -> None:
-    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+    with nearby(retry_backoff_ms=60_000) as (cluster, client), sleeps_take_no_time():
         follower_of(cluster).high_watermark = 4
         assert read(client, 0, 6) == VALUES
         assert fetched(cluster) == {LEADER: [0, 4, 5], FOLLOWER: [0, 1, 2, 3, 4]}

@@ -23,7 +23,7 @@ from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPI
 from tests.simulation.kafka.images import NO_LEADER, PartitionImage, TopicImage
 
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_TOPICS_OF_KEYS: Final = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTIONS_TOPIC}
+TOPICS_OF_KEYS: Final = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTIONS_TOPIC}
 _CREATES_ALWAYS_BELOW: Final = 4
 _TRANSACTIONS_2: Final = ApiVersionsResponse.FinalizedFeatureKey(
     name="transaction.version", max_version_level=2, min_version_level=2
@@ -202,7 +202,7 @@ def _coordinator(call: Call, key: str, key_type: int) -> FindCoordinatorResponse
 
 
 def _node_of(broker: Broker, key: str, key_type: int) -> tuple[int, ErrorCode]:
-    name = _TOPICS_OF_KEYS.get(key_type)
+    name = TOPICS_OF_KEYS.get(key_type)
     if name is None:
         return NO_LEADER, ErrorCode.INVALID_REQUEST
     topic = broker.image.topics.get(name)

@@ -1,4 +1,4 @@
-"""Positions as operators write them, and their offsets on scripted brokers."""
+"""Positions as operators write them, and their offsets on fake brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewinds on scripted brokers, of checkpoints written by hand."""
+"""Rewinds on fake brokers, of checkpoints written by hand."""
 
 from __future__ import annotations
 

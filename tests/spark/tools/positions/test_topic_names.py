@@ -1,4 +1,4 @@
-"""Topics that brokers do not know, on scripted brokers: which was meant."""
+"""Topics that brokers do not know, on fake brokers: which was meant."""
 
 from __future__ import annotations
 
