@@ -16,6 +16,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.describe_configs import DescribeConfigsRequest
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_protocol.records.record import Header, Record
@@ -270,13 +271,20 @@ def test_a_followed_record_is_shown_once(
     assert sorted(shown) == ["0xff00", "a0", "a1", "a2", "a3", "a4", "b0", "new"]
 
 
-def test_topics(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """These brokers know neither sizes nor configurations."""
+def test_topics(cluster: FakeCluster, servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """These brokers know no sizes."""
     assert cli.main(["topics", "list", "-b", servers, "-o", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["topic"], row["partitions"], row["offsets"], row["size"]) == ("orders", 2, 7, None)
     assert cli.main(["topics", "describe", "orders", "-b", servers]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("1 ")
+    as_json = ["topics", "describe", "orders", "-b", servers, "-o", "json"]
+    assert cli.main(as_json) == 0
+    assert json.loads(capsys.readouterr().out)["configs"] == {}
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    cluster.add_fault(DescribeConfigsRequest, error=denied, topic="orders")
+    assert cli.main(as_json) == 0
+    assert json.loads(capsys.readouterr().out)["configs"] is None
     assert cli.main(["topics", "describe", "none", "-b", servers]) == 1
     assert "UNKNOWN_TOPIC_OR_PARTITION" in capsys.readouterr().err
     assert cli.main(["topics", "delete", "orders", "-b", servers]) == 1

@@ -16,6 +16,8 @@ from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.describe_configs import DescribeConfigsRequest
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
@@ -287,3 +289,32 @@ def test_one_replica_among_several_brokers_is_a_warning(
             log_of(cluster).last_decision()
         close_shared_clusters()
     assert caplog.text.count(f"has one replica on a cluster of {nodes} brokers") == (nodes > 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"cleanup.policy": "delete"}, "brokers would delete them, since it has .*policy=delete"),
+        (
+            {"cleanup.policy": "compact", "max.message.bytes": "1000"},
+            "max.message.bytes=1000, too little for a decision",
+        ),
+    ],
+    ids=["not compacted", "small messages"],
+)
+def test_a_topic_that_cannot_keep_decisions_is_an_error(
+    config: dict[str, str], reason: str
+) -> None:
+    with FakeCluster() as cluster:
+        cluster.add_topic(LOG, config=config)
+        with pytest.raises(CommitLogError, match=reason):
+            log_of(cluster).last_decision()
+        close_shared_clusters()
+
+
+def test_a_configuration_that_is_not_told_is_a_warning(
+    cluster: FakeCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.add_fault(DescribeConfigsRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    assert log_of(cluster).last_decision() is None
+    assert "its configuration is not known: DescribeConfigs" in caplog.text
