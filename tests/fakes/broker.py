@@ -1,7 +1,7 @@
 """A scripted broker: real frames over a loopback socket, with one handler per API from the test.
 
-Only for behaviour that a real broker cannot be made to show. `cluster` has consistent handlers for
-several brokers, and `faults` has faults of responses.
+Only for bytes that no broker sends. `cluster` serves simulated brokers with it, and `faults` has
+faults of responses.
 """
 
 from __future__ import annotations

@@ -5,14 +5,12 @@ Used against the client and against Spark's side; nothing here reads or asserts.
 
 from __future__ import annotations
 
-import crc32c
-
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchResponse
-from kafka_protocol.records.transactions import ABORT
+from kafka_protocol.records.transactions import ABORT, COMMIT
 from tests.fakes.log import PartitionLog, batch_of, in_transaction
+from tests.simulation.kafka.batches import emptied, placed, thinned
 
-COMMIT = 1
 Topic = FetchResponse.FetchableTopicResponse
 
 SESSION_ERRORS = [
@@ -23,15 +21,6 @@ SESSION_ERRORS = [
 
 
 # --- Logs -----------------------------------------------------------------------------------------
-
-
-def compacted(batch: bytes, *, last_offset_delta: int, is_empty: bool = False) -> bytes:
-    """A batch after log compaction: the same offsets, fewer records."""
-    count = b"\0\0\0\0" if is_empty else batch[57:61]
-    payload = b"" if is_empty else batch[61:]
-    covered = batch[21:23] + last_offset_delta.to_bytes(4, "big") + batch[27:57] + count + payload
-    length = (9 + len(covered)).to_bytes(4, "big")
-    return batch[:8] + length + batch[12:17] + crc32c.crc32c(covered).to_bytes(4, "big") + covered
 
 
 def hole(log: PartitionLog) -> None:
@@ -47,13 +36,14 @@ def headless(log: PartitionLog) -> None:
 
 def short(log: PartitionLog) -> None:
     """The last batch lost offsets 3 and 4."""
-    log.append_at(0, compacted(batch_of(b"a", b"b", b"c"), last_offset_delta=4))
+    whole = placed(batch_of(b"a", b"b", b"c", b"d", b"e"), 0, epoch=0)
+    log.append_at(0, thinned(whole, whole.records()[:3]).data)
 
 
 def hollow(log: PartitionLog) -> None:
     """The last batch has only its header."""
     log.append_at(0, batch_of(b"a", b"b", b"c"))
-    log.append_at(3, compacted(batch_of(b"d"), last_offset_delta=6, is_empty=True))
+    log.append_at(3, emptied(placed(batch_of(*[b"d"] * 7), 3, epoch=0)).data)
 
 
 def transactions(log: PartitionLog) -> list[tuple[int, bytes]]:

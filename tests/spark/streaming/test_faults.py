@@ -16,7 +16,7 @@ from kafka_protocol.errors import DataLossError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_protocol.records.transactions import ABORT
+from kafka_protocol.records.transactions import ABORT, COMMIT
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWELVE, Rows
@@ -242,7 +242,6 @@ def test_fault_28_a_log_became_shorter(caplog: pytest.LogCaptureFixture) -> None
 
 # --- Transactions --------------------------------------------------------------------------------
 
-COMMIT = 1
 COMMITTED: Options = {"kafka_isolation_level": "read_committed"}
 
 

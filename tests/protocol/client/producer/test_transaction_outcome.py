@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-import crc32c
 import pytest
 
 from kafka_protocol.client.clock import Deadline
@@ -20,12 +19,12 @@ from kafka_protocol.client.producer.transactions import OutcomeUnknownError, Tra
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.records.batch import HEADER_BYTES
 from kafka_protocol.records.transactions import COMMIT
 from tests.fakes.log import PartitionLog, batch_of, in_transaction
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional, write_in
+from tests.simulation.kafka.batches import emptied, placed
 
 FEW_TRIES: dict[str, Any] = {"retry_backoff_ms": 500, "retry_backoff_max_ms": 500}
 
@@ -138,7 +137,8 @@ def test_an_empty_batch_leaves_the_outcome_unknown() -> None:
         transaction, offset = ended(client, b"x", committed=False)
         log = cluster.log(PARTITION)
         log.truncate(0)
-        log.append_at(0, emptied(in_transaction(transaction.producer_id, b"x")))
+        batch = placed(in_transaction(transaction.producer_id, b"x"), 0, epoch=0)
+        log.append_at(0, emptied(batch).data)
         log.end_transaction(transaction.producer_id, COMMIT)
         log.append(batch_of(b"behind"))
         with pytest.raises(OutcomeUnknownError, match="compaction"):
@@ -166,12 +166,3 @@ def test_fault_26_an_authorization_error_is_raised() -> None:
         cluster.add_fault(FetchRequest, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, count=1)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
             outcome(client, transaction, offset)
-
-
-def emptied(batch: bytes) -> bytes:
-    """Its header alone, as compaction leaves it."""
-    header = bytearray(batch[:HEADER_BYTES])
-    header[8:12] = (HEADER_BYTES - 12).to_bytes(4, "big")
-    header[57:61] = bytes(4)
-    header[17:21] = crc32c.crc32c(bytes(header[21:])).to_bytes(4, "big")
-    return bytes(header)
