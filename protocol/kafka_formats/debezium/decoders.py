@@ -195,8 +195,7 @@ class WriterSchemas:
         """Converters number the columns in their order: a dropped one gives its number away."""
         loss = next(iter(self.format.losses(written, self.reader, self.part)), None)
         if loss is not None:
-            reason = loss.reason or f"has the type {loss.written}, not {loss.read}"
-            raise SchemaError(f"{named(loss.path)} {reason}")
+            raise SchemaError(f"{named(loss.path)} {loss.why()}")
 
 
 @dataclass(frozen=True, slots=True)

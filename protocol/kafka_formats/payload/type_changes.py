@@ -5,7 +5,7 @@ Types of Arrow only: what a schema says beyond its type is a matter of each form
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -27,6 +27,12 @@ class Loss(NamedTuple):
     reason: str = ""
     written: pa.DataType | None = None
     read: pa.DataType | None = None
+
+    def why(self, shown: Callable[[pa.DataType], str] = str) -> str:
+        """The end of a sentence that begins with the part; `shown` is how types are written."""
+        if self.written is None or self.read is None:
+            return self.reason
+        return f"has the type {shown(self.written)}, not {shown(self.read)}"
 
 
 def new_fields(

@@ -19,7 +19,7 @@ from kafka_formats.json.ddl import to_ddl
 from kafka_formats.payload.columns import Refusal
 from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.payload.type_changes import Loss, new_fields
+from kafka_formats.payload.type_changes import new_fields
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.registry.schemas import Place
 from kafka_formats.registry.schemas_by_id import SchemasById, schema_text_of
@@ -111,7 +111,10 @@ class Evolution:
         self, written: SchemaText, schema_id: SchemaId, decoders: DecoderFactory
     ) -> str | None:
         format_ = FORMATS[self.schemas.format]
-        losses = [self._described(e) for e in format_.losses(written, self.reader, self.wanted)]
+        losses = [
+            f"{path_of(self.column, loss.path)} {loss.why(_shown)}"
+            for loss in format_.losses(written, self.reader, self.wanted)
+        ]
         if losses:
             return ", ".join(losses)
         try:
@@ -121,12 +124,6 @@ class Evolution:
         except SchemaError as error:
             return f"the {self.column}, {error}"
         return None
-
-    def _described(self, loss: Loss) -> str:
-        path = path_of(self.column, loss.path)
-        if loss.written is None or loss.read is None:
-            return f"{path} {loss.reason}"
-        return f"{path} has the type {_shown(loss.written)}, not {_shown(loss.read)}"
 
     def _newer_version(self, number: SchemaId) -> Place | None:
         """The newest version of a subject that is this schema; None if no newer one is."""
