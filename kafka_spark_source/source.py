@@ -48,7 +48,7 @@ from kafka_spark_source.worker.errors import hide_traceback
 from kafka_spark_source.worker.worker import set_session_mark
 
 if TYPE_CHECKING:
-    from kafka_formats.stage import Stage
+    from kafka_formats.query.stage import Stage
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kafka_formats.query.decoder import PutAside
     from kafka_formats.query.read import QueryFormats
     from kafka_formats.query.record_encoder import RecordEncoder
-    from kafka_formats.stage import Stage
+    from kafka_formats.query.stage import Stage
 
 
 def columns_of(options: ReadOptions) -> StructType:

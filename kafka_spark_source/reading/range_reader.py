@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_formats.stage import Stage, through
+from kafka_formats.query.stage import Stage, through
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.errors import (
     LogTruncatedError,

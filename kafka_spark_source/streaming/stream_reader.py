@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kafka_formats.stage import Stage
+from kafka_formats.query.stage import Stage
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.offsets_json import offsets_from_log, offsets_to_log

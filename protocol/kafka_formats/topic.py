@@ -24,7 +24,7 @@ from kafka_formats.options.settings import RAW_COLUMNS, Mode
 from kafka_formats.options.table import KEY, MODE, VALUE
 from kafka_formats.payload.raw_columns import RAW_TYPES
 from kafka_formats.query.read import QueryFormats, decoder_of
-from kafka_formats.stage import Stage, through
+from kafka_formats.query.stage import Stage, through
 from kafka_formats.upsert.upsert import Upsert
 from kafka_protocol.arrow_io import topic as raw
 from kafka_protocol.client.config.option import check_texts

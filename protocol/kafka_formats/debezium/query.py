@@ -50,7 +50,7 @@ from kafka_formats.query.decoder import Decoder, PutAside
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.read import QueryFormats
 from kafka_formats.query.schema_choice import newest_schema, only_schema
-from kafka_formats.stage import Stage
+from kafka_formats.query.stage import Stage
 from kafka_protocol.errors import KafkaConfigError
 
 P = TypeVar("P", EventPlan, KeyPlan)

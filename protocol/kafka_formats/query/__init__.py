@@ -1,4 +1,4 @@
-"""The schemas of a query's keys and values: found once, when it is planned; in Spark on the driver.
+"""A query: the schemas of its keys and values, found once when it is planned, and its stages.
 
-Tasks get a decoder or an encoder, pickled.
+In Spark the driver plans; tasks get stages or an encoder, pickled.
 """

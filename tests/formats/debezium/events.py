@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_formats.debezium.query import DebeziumQuery
 from kafka_formats.debezium.rows import EventRows
 from kafka_formats.options.alone import parse_alone
-from kafka_formats.stage import Stage, through
+from kafka_formats.query.stage import Stage, through
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 
 Record = tuple[bytes | None, bytes | None]

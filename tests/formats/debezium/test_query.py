@@ -13,7 +13,7 @@ import pytest
 
 from kafka_formats.errors import MalformedRecordError, SchemaEvolvedError
 from kafka_formats.query.decoder import BrokenRecord
-from kafka_formats.stage import through
+from kafka_formats.query.stage import through
 from tests.config_error import config_error
 from tests.fakes.registry import subjects
 from tests.formats.debezium.converters import (

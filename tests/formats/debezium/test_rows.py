@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_formats.errors import MalformedRecordError
-from kafka_formats.stage import through
+from kafka_formats.query.stage import through
 from tests.fakes.registry import registry, subjects
 from tests.formats.avro.payloads import varint
 from tests.formats.debezium.converters import avro_envelope

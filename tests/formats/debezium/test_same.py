@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.stage import Stage
+from kafka_formats.query.stage import Stage
 from tests.fakes.registry import registry, subjects
 from tests.formats.connect.test_decimals import unscaled
 from tests.formats.debezium.converters import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from kafka_formats.stage import through
+from kafka_formats.query.stage import through
 
 
 @dataclass
