@@ -53,7 +53,7 @@ class SailDataSource(KafkaDataSource):
         """Return the writer of a batch.
 
         Raises:
-            KafkaConfigError: The write asks for exactly once, or as from the class for Spark.
+            KafkaConfigError: The write asks for exactly once; and as from `KafkaDataSource.writer`.
         """
         if parse_write_options(self.options).exactly_once is not None:
             _refuse("The option 'deliveryGuarantee' with the value 'exactly_once'")

@@ -95,7 +95,7 @@ _ROWS: Final = (
     (f"{_FORMATS}/protobuf", "encode", "tests/formats/protobuf/test_encoder.py"),
     (f"{_FORMATS}/protobuf", "types", "tests/formats/protobuf/test_layout.py"),
     (f"{_FORMATS}/protobuf", "format", "tests/formats/query/test_formats.py"),
-    (f"{_FORMATS}/query", "read registries", "tests/formats/suite/test_schemas.py"),
+    (f"{_FORMATS}/query", "query_formats registries", "tests/formats/suite/test_schemas.py"),
     (f"{_FORMATS}/query", "record_encoder write", "tests/formats/suite/test_written.py"),
     (f"{_FORMATS}/registry", "sources", "tests/formats/registry/test_client.py"),
     (f"{_FORMATS}/registry", "glue_config", "tests/formats/registry/test_glue.py"),

@@ -204,7 +204,7 @@ def _field(expression: str, number: int) -> str:
 
 
 def has_position(rows: DataFrame, arguments: Arguments) -> bool:
-    """Whether rows tell their place in Kafka."""
+    """Whether rows have the topic, partition and offset of their record."""
     return {arguments.prefix + each for each in POSITION} <= {*rows.columns}
 
 

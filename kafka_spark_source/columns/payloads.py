@@ -31,7 +31,7 @@ from kafka_spark_source.worker.worker import spill_folder
 if TYPE_CHECKING:
     from kafka_formats.debezium.query import DebeziumQuery
     from kafka_formats.query.decoder import PutAside
-    from kafka_formats.query.read import QueryFormats
+    from kafka_formats.query.query_formats import QueryFormats
     from kafka_formats.query.record_encoder import RecordEncoder
     from kafka_formats.query.stage import Stage
 
@@ -87,13 +87,15 @@ def stages_of(
         mode=options.mode,
     )
     _check_mode(options, schema)
-    formats = _query_formats(options)
-    stages: tuple[Stage, ...] = ()
-    columns = tuple(schema.names)
-    if formats is not None or not is_as_it_comes(schema):
-        from kafka_formats.query.read import decoder_of  # noqa: PLC0415
-        from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
+    is_unchanged = options.formats is None and is_as_it_comes(schema)
+    if is_unchanged and not options.envelope.is_upsert:
+        return ()
+    from kafka_formats import read  # noqa: PLC0415
+    from kafka_formats.query.query_formats import decoder_of  # noqa: PLC0415
+    from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
 
+    formats, decoder = _query_formats(options), None
+    if not is_unchanged:
         decoder = decoder_of(
             to_arrow_schema(schema),
             formats,
@@ -101,13 +103,7 @@ def stages_of(
             mode=options.mode or Mode.FAILFAST,
             put_aside=put_aside,
         )
-        stages, columns = (decoder,), decoder.source_columns
-    if options.envelope.is_upsert:
-        from kafka_formats.upsert.upsert import Upsert  # noqa: PLC0415
-
-        nulls = None if formats is None else formats.nulls("value")
-        stages = (Upsert(columns, options.envelope, spill_folder, nulls=nulls), *stages)
-    return stages
+    return read.stages_of(schema.names, decoder, formats, options.envelope, spill_folder)
 
 
 def encoder_of(
@@ -135,7 +131,7 @@ def _query_formats(options: ReadOptions) -> QueryFormats | None:
     """The formats of a read's keys and values; None if they stay bytes."""
     if options.formats is None:
         return None
-    from kafka_formats.query.read import QueryFormats  # noqa: PLC0415
+    from kafka_formats.query.query_formats import QueryFormats  # noqa: PLC0415
 
     return QueryFormats(options.formats, topics_of(options.strategy))
 

@@ -13,7 +13,7 @@ from kafka_formats.options.settings import Format
 from kafka_formats.payload.column_encoder import encode_column
 from kafka_formats.payload.column_reader import ColumnReader
 from kafka_formats.payload.schema_text import descriptor_set_text
-from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.query_formats import QueryFormats
 from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_spark_source.columns.arrow_types import to_spark
 from kafka_spark_source.options.functions import (

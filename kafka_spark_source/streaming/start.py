@@ -99,7 +99,7 @@ def check_pinnable(starting: Position) -> None:
 def find_start(
     cluster: Cluster, assignment: Assignment, options: StreamReadOptions, deadline: Deadline
 ) -> Start:
-    """Look up where a stream starts.
+    """Look up where a stream starts. `Start.refusal` says why a new query cannot start there.
 
     Raises:
         KafkaError: The cluster cannot be reached, or a broker refuses.

@@ -59,10 +59,10 @@ def spill_folder() -> str | None:
 
 
 def has_session_mark(name: str) -> bool:
-    """Whether a process of the driver has set this mark in this session of Spark.
+    """Whether a process of the driver has set the mark with this name in this session of Spark.
 
-    Spark plans in several Python processes, and ends idle ones. The driver's local folder is theirs
-    alone, and Spark deletes it with the session.
+    A mark is an empty file. Spark plans in several Python processes, and ends idle ones. Only they
+    use the driver's local folder, and Spark deletes it with the session.
     """
     return any((Path(folder) / _MARK.format(name)).exists() for folder in _local_folders()[:1])
 

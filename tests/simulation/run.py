@@ -11,6 +11,7 @@ from itertools import count
 from typing import Final
 from unittest import mock
 
+from kafka_formats import read
 from kafka_formats.upsert import upsert
 from kafka_formats.upsert.newest import MemoryLimits
 from kafka_protocol.client import clock
@@ -45,7 +46,7 @@ def simulated(scenario: Scenario) -> Iterator[World]:
     keep_freed_memory()
     world = World(scenario)
     memory = (
-        mock.patch.object(upsert, "Upsert", UpsertWithLittleMemory)
+        mock.patch.object(read, "Upsert", UpsertWithLittleMemory)
         if scenario.spills
         else nullcontext()
     )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.clock import monotonic_ms
-from kafka_protocol.client.waits import observed_by
+from kafka_protocol.client.wait_observer import observed_by
 
 if TYPE_CHECKING:
     from kafka_spark_source.cli.terminal.status_line import StatusLine

@@ -58,7 +58,7 @@ def has_type(payload: PayloadOptions, registry: Mapping[str, str]) -> bool:
 
 def _decoder(topic: str, options: FormatOptions) -> Decoder:
     # All formats: longer to import than the rest of a command that uses none.
-    from kafka_formats.query.read import QueryFormats, decoder_of  # noqa: PLC0415
+    from kafka_formats.query.query_formats import QueryFormats, decoder_of  # noqa: PLC0415
 
     formats = QueryFormats(options, [topic])
     wanted = pa.schema([*formats.columns().items(), (ERROR_COLUMN, pa.string())])

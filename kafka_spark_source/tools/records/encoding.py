@@ -209,7 +209,7 @@ def _encoder(
     if not has_type(payload, formats.registry):
         return None
     # All formats: longer to import than the rest of a command that uses none.
-    from kafka_formats.query.read import QueryFormats  # noqa: PLC0415
+    from kafka_formats.query.query_formats import QueryFormats  # noqa: PLC0415
     from kafka_formats.query.write import WrittenColumn, encoder_for  # noqa: PLC0415
 
     known = QueryFormats(FormatOptions((payload,), Mode.PERMISSIVE, formats.registry), [topic])

@@ -48,7 +48,7 @@ from kafka_formats.payload.nulls import NullsMadeNull
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.decoder import Decoder, PutAside
 from kafka_formats.query.formats import FORMATS
-from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.query_formats import QueryFormats
 from kafka_formats.query.schema_choice import newest_schema, only_schema
 from kafka_formats.query.stage import Stage
 from kafka_protocol.errors import KafkaConfigError

@@ -210,7 +210,7 @@ def _may_be_rounded(values: pa.Array) -> bool:
 
 
 def _text_form(data_type: pa.DataType) -> pa.DataType:
-    """The type with texts for dates and timestamps, of which Arrow reads more than Spark."""
+    """The type with texts for dates and timestamps: Arrow accepts more forms of them than Spark."""
     if pa.types.is_struct(data_type):
         return pa.struct([pa.field(each.name, _text_form(each.type)) for each in data_type])
     if pa.types.is_list(data_type):

@@ -33,7 +33,7 @@ class SchemaText:
 
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
-    """One of the schemas that a registry needs to have a schema.
+    """A schema as a registry stores it: the schema itself, or one that it imports.
 
     Attributes:
         name: The name that others import it by.

@@ -67,7 +67,11 @@ class _Found:
         self._unwrapped: list[tuple[Longs, pa.BinaryArray]] = []
 
     def add_alike(self, rows: Longs) -> Longs:
-        """Add the first of some rows, and those that begin as it does; returns the others."""
+        """Add the first of some rows, and all whose payloads have the same schema text before them.
+
+        Returns:
+            The other rows.
+        """
         payload = self._payloads[int(rows[0])].as_py()
         document = _document(payload)
         prefix = b"" if document is None else _prefix(document, payload)

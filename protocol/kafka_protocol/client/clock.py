@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.waits import waiting_for
+from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.errors import BrokerConnectionError, KafkaError
 
 T = TypeVar("T")
@@ -185,7 +185,7 @@ class Retry:
         self._previous: KafkaError | None = None
 
     def pause(self) -> None:
-        """Sleep for the first back-off, after a response without an error and without data."""
+        """Sleep for retry.backoff.ms, after a response without an error and without data."""
         _source.sleep(max(1, self._initial_ms) / 1000)
 
     def wait_if_all_retriable(self, errors: Sequence[KafkaError]) -> None:

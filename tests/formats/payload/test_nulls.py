@@ -23,7 +23,7 @@ from kafka_formats.errors import RegistryError
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.query.decoder import Decoder
-from kafka_formats.query.read import QueryFormats, decoder_of
+from kafka_formats.query.query_formats import QueryFormats, decoder_of
 from kafka_formats.query.stage import through
 from kafka_formats.upsert.upsert import Upsert
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA

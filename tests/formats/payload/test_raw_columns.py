@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.raw_columns import CHECKED_TEXT, HEADER_MAPS, raw_as
-from kafka_formats.query.read import decoder_of
+from kafka_formats.query.query_formats import decoder_of
 from kafka_protocol.columnar.arrays.headers import encode_headers
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE
 

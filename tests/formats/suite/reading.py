@@ -16,7 +16,7 @@ from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.formats import parse_write_formats
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS
 from kafka_formats.query.decoder import BrokenRecord, Decoder
-from kafka_formats.query.read import QueryFormats, decoder_of
+from kafka_formats.query.query_formats import QueryFormats, decoder_of
 from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
 

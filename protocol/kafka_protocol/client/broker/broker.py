@@ -25,10 +25,10 @@ from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.broker.identity import Identity, confirm_identity
 from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_without_tls
-from kafka_protocol.client.clock import Deadline, monotonic_ms, sleep_ms
+from kafka_protocol.client.broker.throttling import Throttling
+from kafka_protocol.client.clock import Deadline, monotonic_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
-from kafka_protocol.client.waits import waiting_for
 from kafka_protocol.errors import (
     BrokerConnectionError,
     EncodeError,
@@ -108,7 +108,7 @@ class Broker:
             raise _with_context(error, f"ApiVersions to {self}") from error
         # Responses read before a renewal of the session, with their correlation ids.
         self._early_responses: deque[tuple[int, Response]] = deque()
-        self._throttled = Deadline.after(0)
+        self._throttling = Throttling()
         max_idle_ms = config.connections_max_idle_ms
         self._max_idle_ms = math.inf if max_idle_ms < 0 else max_idle_ms
         self._authenticate(deadline)
@@ -146,7 +146,7 @@ class Broker:
     @property
     def is_throttled(self) -> bool:
         """Whether `send` would wait because the client exceeded a quota."""
-        return not self._throttled.has_passed
+        return not self._throttling.is_over
 
     @property
     def versions(self) -> BrokerVersions:
@@ -190,7 +190,8 @@ class Broker:
         deadline: Deadline,
         needed: VersionRange | None,
     ) -> SentRequest:
-        self._wait_while_throttled(request, deadline)
+        if self.is_throttled:
+            self._throttling.wait(f"{request.api_name} to {self}", self.address, deadline)
         self._idle_from = Deadline.after(self._max_idle_ms)
         limit = deadline.capped_at(self._config.request_timeout_ms)
         self._renew_session(limit)
@@ -291,24 +292,9 @@ class Broker:
         served = self.versions.range_of(FetchRequest)
         if served is not None and served.highest >= _CLIENT_THROTTLES_FROM_FETCH:
             _log.debug("%s throttles this client for %d ms, because of a quota", self, throttle_ms)
-            self._throttled = Deadline.after(throttle_ms)
+            self._throttling.begin(throttle_ms)
             # The broker does not read requests in flight before (KIP-219).
             self._waits_from_ms += throttle_ms
-
-    def _wait_while_throttled(
-        self, request: Request | RepeatedRequest[Any], deadline: Deadline
-    ) -> None:
-        """Wait: the broker does not read from a throttled connection (KIP-219)."""
-        if not self.is_throttled:
-            return
-        throttled_ms, left_ms = self._throttled.remaining_ms, deadline.remaining_ms
-        if throttled_ms > left_ms:
-            raise KafkaTimeoutError(
-                f"{request.api_name} to {self}: the broker throttles this client for another "
-                f"{throttled_ms:.0f} ms, because of a quota, and only {left_ms:.0f} ms are left"
-            )
-        with waiting_for(lambda: f"{self.address} (throttled, for a quota)"):
-            sleep_ms(throttled_ms)
 
     def _authenticate(self, deadline: Deadline) -> None:
         with self._closing_after_errors(f"SASL to {self}", deadline):

@@ -11,7 +11,7 @@ from typing import Any
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.connect import connect
-from kafka_protocol.client.waits import waiting_for
+from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.versions.connection import Connection
 from kafka_protocol.wire.repeated_request import RepeatedRequest
 from kafka_protocol.wire.schema import Request, Response, VersionRange

@@ -22,7 +22,7 @@ _BOUNDS: Final = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
 def list_log_bounds(
     cluster: Cluster, partitions: Collection[TopicPartition], deadline: Deadline
 ) -> dict[TopicPartition, LogBounds]:
-    """The first offset of each log, and the one behind its last.
+    """The first offset of each log, and its end: the offset after the last record.
 
     Under isolation.level=read_committed, the latest is the last stable offset.
 

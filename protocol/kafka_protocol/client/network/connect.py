@@ -16,7 +16,7 @@ from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.host_names import candidates_of
 from kafka_protocol.client.network.transport import Stream, Transport
-from kafka_protocol.client.waits import waiting_for
+from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.errors import BrokerConnectionError
 
 Opener: TypeAlias = Callable[[Address, SecurityOptions, Deadline], Stream]

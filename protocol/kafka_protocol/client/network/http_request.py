@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
-from kafka_protocol.client.waits import waiting_for
+from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.errors import ProtocolError
 
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ def _signed(word: int) -> int:
 
 
 def hash_keys(keys: pa.Array, key_hash: KeyHash) -> Hashes:
-    """The hash of each key, never negative; a null has that of the empty key.
+    """The hash of each key by `key_hash`, never negative; a null has the hash of the empty key.
 
     Keys are binary or string, of 32 or 64 bit offsets, possibly a slice.
 

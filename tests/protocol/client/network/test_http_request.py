@@ -24,7 +24,7 @@ from kafka_protocol.client.network.http_request import (
     send,
 )
 from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
-from kafka_protocol.client.waits import observed_by
+from kafka_protocol.client.wait_observer import observed_by
 from kafka_protocol.errors import KafkaTimeoutError, ProtocolError, TlsError
 from tests.fakes.tls import authority_pem, listening, server_context
 

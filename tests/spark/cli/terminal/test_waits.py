@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_protocol.client import waits as client_waits
+from kafka_protocol.client import wait_observer
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_spark_source.cli.terminal.status_line import StatusLine
 from kafka_spark_source.cli.terminal.waits import Waits, shown_waits
@@ -48,7 +48,7 @@ def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     line = StatusLine()
     assert not line.is_possible
     with shown_waits(line):
-        assert client_waits._observer is None
+        assert wait_observer._observer is None
     line.show(None)
     assert capsys.readouterr().err == ""
 

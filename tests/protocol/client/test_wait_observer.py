@@ -6,7 +6,7 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.config.client import Address, ClientConfig
-from kafka_protocol.client.waits import observed_by, waiting_for
+from kafka_protocol.client.wait_observer import observed_by, waiting_for
 from kafka_protocol.errors import BrokerError, ErrorCode
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
