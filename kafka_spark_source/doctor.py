@@ -35,7 +35,7 @@ from kafka_spark_source.planning.strategies import topics_of
 from kafka_spark_source.tools.masking import masked
 from kafka_spark_source.worker.worker import UNIX_SOCKETS, has_unix_sockets
 
-# Where Spark does not tell how many tasks it can run at a time.
+# The tasks that run at a time, where Spark does not report the number.
 _TASKS: Final = 64
 # The facts that must be the same wherever Python runs, as the Python of a package is.
 _ALIKE: Final = ("python", "pyspark-pykafka", "pyspark", "pyarrow", "lz4", "zstandard", "crc32c")
@@ -159,7 +159,7 @@ def _with_more(place: Place, more: list[Finding]) -> Place:
 
 
 def _costs(spark: SparkSession) -> dict[str, tuple[bool, str]]:
-    """Settings of the session, whether their values cost something, and what to set."""
+    """Settings of the session, whether their values cost something, and the cure."""
     sides = [f"spark.{side}.extraJavaOptions" for side in ("executor", "driver")]
     has_flags = any(_ARROW_FLAGS[0] in (spark.conf.get(side, "") or "") for side in sides)
     has_sockets = spark.conf.get(UNIX_SOCKETS, "false") == "true"
@@ -252,7 +252,7 @@ def _meaning(lines: list[str]) -> str:
 
 
 def _slots(spark: SparkSession) -> int:
-    """How many tasks can run at a time, as far as Spark tells it: with Connect it does not."""
+    """How many tasks can run at a time. Spark Connect does not report it: then `_TASKS`."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except PySparkException:

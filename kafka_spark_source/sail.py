@@ -32,7 +32,7 @@ _NOT_ON_SAIL: Final = (
 class SailDataSource(KafkaDataSource):
     """`format("pykafka")` on Sail: batch reads, and batch writes at least once.
 
-    Features that Sail lacks are refused, as far as the source can tell (docs/sail.md).
+    Features that Sail lacks are refused, as far as the source can notice them (docs/sail.md).
     """
 
     def schema(self) -> pa.Schema:

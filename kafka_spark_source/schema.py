@@ -188,7 +188,7 @@ def check_sink_schema(
 
     The types of `encoded` columns follow from schemas, and are not checked here.
 
-    `argument` is that of save() or start(): an error may tell where to write it.
+    `argument` is that of save() or start(): an error may say where to write it instead.
 
     A column `timestamp` (ignored by Spark's own connector) sets the timestamps of the records. One
     without a time zone is taken as UTC. Without the column, records get the time of writing.

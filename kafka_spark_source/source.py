@@ -209,7 +209,7 @@ class KafkaDataSource(DataSource):
         return options, ClientConfig.from_options(options.kafka)
 
     def _check_read(self) -> ReadOptions:
-        """The options of a batch or a stream: at `load()` Spark does not tell them apart."""
+        """The options of a batch or a stream: at `load()` Spark does not say which of the two."""
         try:
             options: ReadOptions = parse_batch_options(self.options)
         except KafkaConfigError as error:
@@ -266,7 +266,7 @@ def _stream_reader_class() -> type[KafkaStreamReader]:
 class _RefusedStreamReader(DataSourceStreamReader):
     """Raises the error of a streaming read from the first method that Spark calls.
 
-    Spark would hide an error that `streamReader()` itself raised behind its own.
+    If `streamReader()` itself raised it, Spark would hide it with an error of its own.
     """
 
     def __init__(self, reason: KafkaError) -> None:

@@ -48,7 +48,7 @@ FORBIDDEN = {
     BEHIND: "after; a lag is so many records or so long",
     AS_IT_CAME: "unchanged",
 }
-FORBIDDEN_IN_PROSE = (OF, IS_NO)
+FORBIDDEN_IN_PROSE = (OF, IS_NO, WHAT, TOLD, A_BEGIN, BEHIND, AS_IT_CAME)
 FORBIDDEN_IN_PAGES = tuple(
     form for form in FORBIDDEN if form not in (WHAT, TOLD, A_BEGIN, BEHIND, AS_IT_CAME)
 )

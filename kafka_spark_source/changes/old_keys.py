@@ -1,8 +1,8 @@
 """Which updates give a row another key, and of which that is not known.
 
 Debezium writes an update of the record's key as a delete and an insert. An update of other columns
-is one event, which tells the row before only with a column `before`. If the table has no primary
-key, or the record's key has other columns than `keys`, such an update may change the key, too.
+is one event, which has the row before the update only with a column `before`. If the table has no
+primary key, or the record's key has other columns than `keys`, such an update may change the key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OP: Final = "op"
 """The column of the envelope with the operation of a change."""
 UNTOLD: Final = "_pykafka_untold"
-"""Whether the update may change the key, and nothing tells the key before."""
+"""Whether the update may change the key, and the event does not have the old key."""
 HAS_OTHER: Final = "_pykafka_has_other"
 """Whether the row before the change has another key."""
 IS_BEFORE: Final = "_pykafka_is_before"

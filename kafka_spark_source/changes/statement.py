@@ -115,7 +115,7 @@ def versions(merge: Merge, history: Iterable[str]) -> str:
     """The statement for a table with all versions of each key.
 
     The source has all versions of the keys of the micro-batch, also the versions in the table.
-    `history` are the columns of the target that tell when a version is valid.
+    `history` names the columns of the target that show when a version is valid.
     """
     ends = (VALID_TO, CURRENT)
     same = " AND ".join(f"{_of_target(each)} <=> {_of_source(each)}" for each in ends)

@@ -65,8 +65,8 @@ def missing_columns(
 
     Args:
         target: The columns of the target.
-        rows: The columns of the changes that the table gets, with SEQUENCE, with AT if rows tell
-            their place, and with VALID_FROM if there is a history.
+        rows: The columns of the changes that the table gets, with SEQUENCE, with AT if rows have
+            topic, partition and offset, and with VALID_FROM if there is a history.
         arguments: The arguments of `apply_changes`.
 
     Raises:

@@ -132,7 +132,7 @@ def _escape_metavars(parser: argparse.ArgumentParser) -> None:
 
 
 def _with_equals(script: str) -> str:
-    """Options that have a value may have it behind an equals sign, which zsh must be told."""
+    """A zsh script that also accepts an equals sign between an option and its value."""
     with_value = r'^(  (?:"\*?|\{-\w,)--[\w-]+)(?=\}?"?\[.*\]:)'
     return re.sub(with_value, r"\1=", script, flags=re.MULTILINE)
 

@@ -14,7 +14,7 @@ SUCCESS: Final = 0
 ERROR: Final = 1
 # `status`: no server runs.
 NOTHING_RUNS: Final = 3
-# `lag --fail-above`: a query is further behind, or has lost records. `dead-letters --fail-above`.
+# `lag --fail-above`: a query has a longer lag, or has lost records. `dead-letters --fail-above`.
 BEHIND: Final = 4
 # `lag`, `context list`: some items are shown; the others cannot be read, and are named.
 INCOMPLETE: Final = 5

@@ -53,7 +53,7 @@ class _Unknown(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """The lags at one time, and what could not be looked at."""
+    """The lags at one time, and the checkpoints and groups that could not be read."""
 
     lags: list[Lag]
     unknown: list[_Unknown]

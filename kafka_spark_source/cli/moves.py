@@ -26,7 +26,10 @@ _COLUMNS: Final[Mapping[str, Show]] = {
 
 
 def print_moves(arguments: argparse.Namespace, planned: OffsetPlan, verb: str) -> None:
-    """Print a table of the moves, and what they cost. `verb` tells what is done again."""
+    """Print a table of the moves, and how many records are read again or skipped.
+
+    `verb` says what happens to the former: "read", or "read and written".
+    """
     print_rows(arguments, _rows(planned), _COLUMNS)
     console.print_sentences(f"\n{planned.read_again:,} records at most are {verb} again.")
     if planned.skipped:

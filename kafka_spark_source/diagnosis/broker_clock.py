@@ -1,4 +1,4 @@
-"""How far the brokers' clock is from ours. Only a KRaft controller tells its time (KIP-836)."""
+"""How far the brokers' clock is from ours. Only a KRaft controller sends its time (KIP-836)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 def verdict(place: Place) -> str:
-    """One sentence about a place, and its steps, with what is not good before what is."""
+    """One sentence about a place, and its findings: bad, costly and unknown before good ones."""
     by_result = {
         result: [each for each in place.findings if each.result is result] for result in Result
     }

@@ -1,4 +1,4 @@
-"""How far queries are behind their topics: from progress reports, or from positions and logs.
+"""The lag of queries: from progress reports, or from positions and logs.
 
 `LagListener` needs Spark and no broker; `pykafka lag` measures checkpoints and consumer groups on
 brokers and needs no Spark. Both export the gauges of one table (`gauges`). Printing belongs into

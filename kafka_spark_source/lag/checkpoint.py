@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class QueryLag(NamedTuple):
-    """How far a query is behind.
+    """The lag of a query.
 
     Attributes:
         micro_batch: The number of the last micro-batch in the log.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class GroupLag(NamedTuple):
-    """How far a consumer group is behind.
+    """The lag of a consumer group.
 
     Attributes:
         partitions: By topic and number. `source` is empty, and `planned` is `committed`.

@@ -1,4 +1,4 @@
-"""A consumer group with its members, its offsets, and how far it is behind."""
+"""A consumer group with its members, its offsets and its lag."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GroupReport(NamedTuple):
 
 
 def report_group(cluster: Cluster, group_id: str, deadline: Deadline) -> GroupReport:
-    """A group, its members, and how far it is behind.
+    """A group, its members and its lag.
 
     Raises:
         GroupError: There is no such group.
@@ -45,7 +45,7 @@ def report_group(cluster: Cluster, group_id: str, deadline: Deadline) -> GroupRe
     try:
         offsets = committed_offsets(cluster, group_id, None, deadline)
     except UnsupportedVersionError:
-        # Brokers below 0.10.2 only tell the offsets of partitions that are named.
+        # Brokers below 0.10.2 only return the offsets of partitions that the request names.
         if not readers:
             raise
         offsets = committed_offsets(cluster, group_id, [*readers], deadline)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeasuredLag(NamedTuple):
-    """How far a query is behind in one partition of a source.
+    """The lag of a query in one partition of a source.
 
     Attributes:
         source: The number of the source in the query, or its name.

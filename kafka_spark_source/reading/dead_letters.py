@@ -1,4 +1,4 @@
-"""Records that a read cannot decode, written to a topic as they came, with the reason in headers.
+"""Records that a read cannot decode, written to a topic unchanged, with the reason in headers.
 
 Decides nothing: `kafka_formats` finds them, and a task writes them before it gives out the rows
 beside them. So a task that ends has lost none, and one that Spark runs again writes them again.
@@ -50,7 +50,7 @@ class DeadLetters:
         """Write records, and return when brokers have acknowledged them.
 
         Args:
-            records: The records as they came, with the columns that the decoder asks for.
+            records: The records, not decoded, with the columns that the decoder asks for.
             faults: Those of each record.
 
         Raises:
@@ -94,10 +94,10 @@ def safest(config: ClientConfig) -> ClientConfig:
 
 
 def rows_of(records: pa.RecordBatch, broken: Sequence[BrokenRecord]) -> pa.RecordBatch:
-    """The rows to write: payloads as they came, and headers with the reasons and the times.
+    """The rows to write: unchanged payloads, and headers with the reasons and the times.
 
     Args:
-        records: The records as they came.
+        records: The records, not decoded.
         broken: The faults of each of them.
 
     Returns:
@@ -120,7 +120,7 @@ def rows_of(records: pa.RecordBatch, broken: Sequence[BrokenRecord]) -> pa.Recor
 
 
 def _reasons(broken: BrokenRecord, time_ms: int) -> Iterator[dict[str, str | bytes]]:
-    """The headers that tell why a record is here, and its time in ms since 1970."""
+    """The headers with the reason why a record is here, and with its time in ms since 1970."""
     column, fault = broken.faults[0]
     texts = {
         f"{HEADER_PREFIX}topic": broken.topic,

@@ -1,4 +1,4 @@
-"""The column `topicId`: tells apart records of topics that had one name, one after the other.
+"""The column `topicId`: distinguishes records of topics that had one name, one after the other.
 
 A topic that is deleted and created again has another id, and its offsets begin at 0 again. Tasks
 read the topic that was planned, by its id. Fetches and decoding know nothing of the column.

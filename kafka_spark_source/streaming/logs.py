@@ -3,7 +3,7 @@
 Connections live as long as the query. The partitions are requested again after
 metadata.max.age.ms, the ends of logs each time. A missing partition, or another topic id, is
 requested again until metadata has had time to spread (topic.metadata.propagation.max.ms), or until
-every broker lacks the topic: a single broker may be behind.
+every broker lacks the topic: a single broker may have old metadata.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class StreamLogs:
         """The partitions of a running query; a deleted topic is not an error here.
 
         Raises:
-            BrokerError: A topic may not be read, or a broker is so far behind that it returns the
-                id of a deleted topic.
+            BrokerError: A topic may not be read, or a broker's metadata is so old that it returns
+                the id of a deleted topic.
         """
         if self._assignment is None or self._fresh_until.has_passed:
             return self._resolve(names_of(self._strategy), deadline)

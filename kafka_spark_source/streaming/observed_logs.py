@@ -18,7 +18,7 @@ from kafka_spark_source.reading.data_loss import raise_early, raise_or_warn
 from kafka_spark_source.streaming.logs import StreamLogs
 
 # How often the end of a log that seems shorter is requested before it is believed: a broker that
-# has just become the leader may be behind.
+# has just become the leader may have an old high watermark.
 _CHECKS_OF_SHORTER_LOGS: Final = 3
 
 

@@ -1,6 +1,6 @@
 """The ids of the topics that a query reads, and the ids of replaced topics. Pure.
 
-An id that was replaced is never believed again: only a broker that is far behind returns it.
+An id that was replaced is never believed again: only a broker with very old metadata returns it.
 """
 
 from __future__ import annotations

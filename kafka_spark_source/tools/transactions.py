@@ -132,7 +132,7 @@ def check_undecided(
     try:
         state = transaction_state(cluster, transactional_id, deadline).name
     except UnsupportedVersionError:
-        state = ONGOING  # brokers below 3.0 do not tell
+        state = ONGOING  # brokers below 3.0 cannot describe transactions
     if state != ONGOING:
         raise TransactionError(
             f"Transaction {transactional_id!r} is not open: it is in the state {state}."

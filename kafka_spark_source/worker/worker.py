@@ -1,4 +1,4 @@
-"""Settings of Spark's Python workers, and what the driver's workers know about their session."""
+"""Settings of Spark's Python workers, and facts of the session in the driver's workers."""
 
 from __future__ import annotations
 

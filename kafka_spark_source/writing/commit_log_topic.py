@@ -45,7 +45,7 @@ def ensure_topic(cluster: Cluster, identity: Identity, deadline: Deadline) -> No
     Raises:
         CommitLogError: Brokers would delete decisions, or refuse large ones, or it cannot be
             created.
-        KafkaError: Brokers cannot be reached, or do not tell.
+        KafkaError: Brokers cannot be reached, or do not describe the topic.
     """
     topic = identity.commit_log
     known = cluster.topics([topic], deadline)[topic]

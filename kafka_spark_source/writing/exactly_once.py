@@ -196,7 +196,7 @@ class ExactlyOnce:
         if self.prefix is not None:
             drivers.add(self.prefix.driver_transaction)
         for transaction in filter(None, drivers):  # one at most
-            # No tasks: brokers below 3.0 cannot tell whether another driver has the prefix.
+            # No tasks: brokers below 3.0 cannot say whether another driver has the prefix.
             end_stale(config, self.identity, transaction, ())
 
 

@@ -34,7 +34,7 @@ class LogView(NamedTuple):
     Attributes:
         state: The last decisions.
         until: The first offset that a new snapshot leaves to be folded.
-        folded_records: How many records were folded behind the snapshot.
+        folded_records: How many records after the snapshot were folded.
         open_records: Records of transactions that are open.
     """
 

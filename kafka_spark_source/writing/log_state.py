@@ -2,7 +2,7 @@
 
 A snapshot is a record of the log itself. It has the state of all prefixes before an offset, so a
 read begins there and not at the beginning of the log. Any correct snapshot leads to the same state,
-since the records behind its offset are folded again.
+since the records from its offset on are folded again.
 """
 
 from __future__ import annotations

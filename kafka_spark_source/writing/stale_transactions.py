@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 # How long the driver tries. The next driver ends the other transactions.
 _END_MS: Final = 5_000
 
-# How many attempts of a task brokers below 3.0 are told to fence: the default of
+# How many attempts of a task are fenced at brokers below 3.0: the default of
 # spark.task.maxFailures.
 _ATTEMPTS: Final = 4
 
@@ -92,7 +92,7 @@ def check_undecided(config: ClientConfig, driver: Transaction) -> None:
     """Check in a task that its transaction can still be of use.
 
     The driver ends open transactions when it has decided, so the task must end a transaction that
-    it begins later. Brokers below 3.0 cannot tell.
+    it begins later. Brokers below 3.0 cannot describe transactions: nothing is checked.
 
     Raises:
         TransactionFencedError: The micro-batch is decided, or another driver has the prefix.

@@ -45,7 +45,7 @@ class UnknownSchemaError(SchemaError):
 class RegistryError(FormatError):
     """A schema registry cannot be reached, refused a request, or returned an invalid response.
 
-    Names the subject or id, the URL, the status and what to do next. Contains no secret.
+    Names the subject or id, the URL, the status and the cure. Contains no secret.
     """
 
 

@@ -361,7 +361,7 @@ class DataLossError(KafkaError):
     Args:
         condition: The name after `KAFKA_DATA_LOSS.`, for example COULD_NOT_READ_OFFSET_RANGE.
         reason: One sentence with topic, partition and offsets.
-        advice: What may have happened, and what to do.
+        advice: What may have happened, and the cure.
     """
 
     def __init__(self, condition: str, reason: str, advice: str = _GONE_FROM_LOG) -> None:

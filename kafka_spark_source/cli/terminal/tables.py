@@ -66,7 +66,7 @@ def layout(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int | 
     columns = [_Column(heading, cells) for heading, *cells in zip(*texts, strict=True)]
     if width is None:
         return _table([], columns, [each.width for each in columns])
-    # Rows without a difference stay rows: nothing else would tell how many there are.
+    # Rows without a difference stay rows: nothing else would show how many there are.
     is_one = len(rows) == 1
     others = [each for each in columns if len(set(each.cells)) != 1] or columns[: not is_one]
     equal = [each for each in columns if each not in others]

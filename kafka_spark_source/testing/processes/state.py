@@ -45,7 +45,7 @@ _FIRST_NAMES = {Kind.BROKER: "kafka", Kind.REGISTRY: "registry"}
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts that a started server tells about itself.
+    """The facts that a started server writes about itself.
 
     Attributes:
         version: The version of Kafka, or of the registry.

@@ -157,8 +157,8 @@ def check_skips_nothing(planned: Rewind) -> None:
 def check_quiet(checkpoint: Checkpoint) -> None:
     """Check that the query does not seem to run.
 
-    One that waits for records, or for its trigger, writes nothing: it cannot be told from one that
-    has ended.
+    A query that waits for records, or for its trigger, writes nothing: it looks like one that has
+    ended.
 
     Raises:
         CheckpointError: It has written a moment ago, or the folder is not a local one.

@@ -10,8 +10,8 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.options.nearest_name import did_you_mean
 
-# What brokers answer for a wrong name. A principal who may not describe all topics is told that
-# rights are missing, whether there is such a topic or not.
+# The errors of brokers for a wrong name. A principal who may not describe all topics gets the error
+# about missing rights, whether there is such a topic or not.
 _OF_NAMES: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

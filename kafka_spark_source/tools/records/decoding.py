@@ -70,7 +70,7 @@ class _ByFormats:
 
     Args:
         formats: The columns that have a format.
-        documents: Those of JSON without a type, which are shown as they came.
+        documents: The columns of JSON without a type, which are shown unchanged.
         decoder: Decodes the others; None if there are none.
     """
 

@@ -79,7 +79,7 @@ def _value(text: str, start: int) -> tuple[object, int]:
 
 
 def _skip(text: str, at: int) -> int:
-    """The place of what is not a blank."""
+    """The index of the next character that is not a blank."""
     return _BLANK.match(text, at).end()  # type: ignore[union-attr]
 
 

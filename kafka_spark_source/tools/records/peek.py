@@ -57,7 +57,7 @@ def as_they_came(batch: pa.RecordBatch) -> Sequence[PayloadTexts]:
 class ShownRecord(NamedTuple):
     """A record. `timestamp_ms` is in ms since 1970; a header's value may be null.
 
-    `key` and `value` are as they came; `decoded` is what was made of them.
+    `key` and `value` are the bytes in the topic; `decoded` has them as documents of JSON.
     """
 
     topic: str

@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 def check_topic(cluster: Cluster, topic: str, partition: int | None, deadline: Deadline) -> None:
-    """Check that records can be written to a topic, as far as brokers tell.
+    """Check that records can be written to a topic, as far as brokers report rights.
 
     Raises:
         BrokerError: The topic does not exist, or the principal may not describe it or write to it.
@@ -65,7 +65,7 @@ def blocks_of(stream: Stream, form: str | None, encoding: Encoding) -> Iterator[
 
     Args:
         stream: The lines.
-        form: One of `FORMS`; None to tell it by the first line.
+        form: One of `FORMS`; None if the first line decides.
         encoding: Says which columns have a format.
     """
     number = 1

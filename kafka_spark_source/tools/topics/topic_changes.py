@@ -30,8 +30,8 @@ class Change(NamedTuple):
 
     Attributes:
         setting: "partitions", or the name of a configuration.
-        before: None if brokers do not tell it.
-        after: None if it will be a default that brokers do not tell.
+        before: None if brokers do not return it.
+        after: None if it will be a default that brokers do not return.
         was_set: Whether the old value was set for the topic itself.
         is_set: The same of the new one.
     """

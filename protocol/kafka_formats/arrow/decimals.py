@@ -1,7 +1,7 @@
 """Exact arithmetic of numbers with a scale or a unit, as payloads hold decimals and times.
 
 A decimal is an integer, big-endian and signed in bytes, and the number of its digits after the
-point. A value keeps all of its digits, or None tells that it does not fit: nothing is rounded here.
+point. A value keeps all of its digits, or is None because it does not fit: nothing is rounded here.
 How a format writes scales, empty bytes and errors does not belong here.
 """
 

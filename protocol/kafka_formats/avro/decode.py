@@ -304,7 +304,7 @@ class _Pieces:
         self._new: list[_Piece] = []
 
     def add(self, values: pa.Array, slots: Longs) -> None:
-        """Add a value of each of these slots, behind the values that a slot has."""
+        """Add a value of each of these slots, after the values that a slot has."""
         self._new.append(_Piece(values, slots))
         if len(self._new) == _MOST_PIECES:
             self._joined.append(_concatenated(self._new))

@@ -64,7 +64,7 @@ def _of_one(writer: Schema, reader: Schema, path: str) -> Iterator[Loss]:
 
 
 def _branch_for(writer: Schema, reader: Union, path: str) -> Schema | None:
-    """The branch that a value is read as; else one of the same kind, which tells what is wrong."""
+    """The branch that a value is read as; else one of the same kind, for the error."""
     same_kind_first = sorted(reader.branches, key=lambda each: kind_of(each) != kind_of(writer))
     for branch in same_kind_first:
         if fits(writer, branch, path):

@@ -285,7 +285,7 @@ def is_text(value: str) -> bool:
 
 
 def kind_of(schema: Schema) -> str:
-    """The key that tells the branches of a union apart: the type, or the name of a named one."""
+    """The key of a branch, unique in its union: the type, or the name of a named type."""
     match schema:
         case Primitive(name):
             return name

@@ -70,7 +70,7 @@ class Misfit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The converted values, and what does not convert."""
+    """The converted values, and the values that do not convert."""
 
     values: pa.Array
     misfits: list[Misfit]

@@ -1,7 +1,7 @@
 """The plan to read payloads with semantic types as the types that a query wants.
 
 A format decodes what the payload has, and a conversion makes of it what is wanted. A user may want
-the type of the payload itself, too. Where no schema tells a semantic type (JSON without schemas,
+the type of the payload itself, too. Where no schema has a semantic type (JSON without schemas,
 Protobuf), it follows from the type that is wanted, and from an option where that leaves it open.
 """
 
@@ -46,7 +46,7 @@ PRECISION_OPTION: Final = "debezium.time.precision.mode"
 
 @dataclass(frozen=True, slots=True)
 class AssumedSemantics:
-    """What types mean that no schema tells.
+    """The semantic types of types for which no schema has one.
 
     Attributes:
         moment: The semantic type of `timestamp_ntz`; None: it is refused.
@@ -123,12 +123,12 @@ class Planner:
 
     Attributes:
         reader: The semantic types of the schema to read as.
-        assumed: What types mean that it does not tell.
+        assumed: The semantic types for parts that have none in it.
         writer: The schema that payloads were written with, if it is another one.
         is_checked: Whether the format checks that it can decode a type; else the types must be
             those of the payload, or wider.
         implies: Whether a part without a semantic type may have one, which follows from the type
-            that is wanted; else schemas tell all of them.
+            that is wanted; else schemas have all of them.
     """
 
     reader: Semantics
@@ -258,7 +258,7 @@ class Planner:
         )
 
     def _implied(self, raw: pa.DataType, wanted: pa.DataType) -> Semantic | None:
-        """The semantic type of a part that no schema tells one of, by the wanted type."""
+        """The semantic type of a part that has none in a schema, by the wanted type."""
         moment_as = TEXT if self.assumed.is_iso else pa.int64()
         if wanted == LOCAL and raw == moment_as and self.assumed.moment is not None:
             return Semantic(self.assumed.moment, {})

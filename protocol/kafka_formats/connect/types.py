@@ -99,7 +99,7 @@ def _connect_moment() -> Mapped:
 
 
 def scale_of(semantic: Semantic) -> int | None:
-    """The scale of a decimal; None if its schema does not tell."""
+    """The scale of a decimal; None if its schema has none."""
     text = semantic.parameters.get("scale", "")
     return int(text) if _SCALE.fullmatch(text) else None
 

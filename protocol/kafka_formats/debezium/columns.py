@@ -200,7 +200,7 @@ class Columns:
             raise KafkaConfigError(f"There is no column '{name}'; there are {listed}.")
 
     def _refuse_collisions(self, row: list[str]) -> None:
-        """Spark does not tell names apart by their case."""
+        """Refuse a column of the table that each change also has. As for Spark, case is ignored."""
         own = {name.lower() for name in self._own}
         for name in row:
             if name.lower() in own:

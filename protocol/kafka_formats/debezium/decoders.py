@@ -206,7 +206,7 @@ class EventDecoderFactory(Generic[P]):
         inner: The format's decoders, as `payload` of the plan for the reader's schema.
         given: The reader's schema.
         wanted: What to read.
-        assumed: What schemas do not tell.
+        assumed: The semantic types for parts that have none in the schemas.
         written: The schemas of writers; None: all payloads have the reader's.
     """
 
@@ -235,7 +235,7 @@ class DocumentDecoderFactory(Generic[P]):
     Attributes:
         given: The schema of documents without one; None if it is only what is wanted.
         wanted: What to read.
-        assumed: What schemas do not tell.
+        assumed: The semantic types for parts that have none in the schemas.
     """
 
     given: ConnectType | None

@@ -149,7 +149,7 @@ class _Event:
         return bools_of(pc.is_in(self._op, pa.array(ops))) & self._is_event
 
     def read(self, plan: EventPlan, placeholder: Placeholder | None) -> Outcome:
-        """The events: a struct of what is wanted, null where there is none; and what is broken."""
+        """The events as structs of the wanted fields, null where there is none; and the misfits."""
         misfits = [*self._wrong_ops()]
         columns: dict[str, pa.Array] = {OP: self._op}
         if AFTER in self._parts:

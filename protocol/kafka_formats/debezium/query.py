@@ -101,7 +101,7 @@ class DebeziumQuery:
 
         Args:
             names: The names; None for all.
-            types: Other types for some, or those of the columns of a table that no schema tells.
+            types: Other types for some, or the types of a table's columns where no schema has them.
         """
         columns = self._columns.completed_by(types)
         if columns.row is None:

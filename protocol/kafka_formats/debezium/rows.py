@@ -1,7 +1,7 @@
 """Decoded events and keys -> rows: the table's columns, and the columns about the change.
 
-A delete's row has the columns of its key from the key of the record, whether the database told them
-or not. Tombstones, and events that are about no single row, are left out and counted.
+A delete's row has the columns of its key from the key of the record, also if the event has no row
+before the delete. Tombstones, and events that are about no single row, are left out and counted.
 """
 
 from __future__ import annotations

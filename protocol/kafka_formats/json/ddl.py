@@ -1,6 +1,6 @@
 """Spark's DDL <-> Arrow types: `id bigint, lines array<struct<sku string>>`.
 
-PySpark's own parser needs a JVM, which a data source does not have when it tells its columns.
+PySpark's own parser needs a JVM, which a data source does not have when Spark asks for its columns.
 
 Source: Spark's grammar of types (`SqlBaseParser.g4`: `colTypeList`, `dataType`).
 """

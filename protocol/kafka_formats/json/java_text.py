@@ -104,7 +104,7 @@ def json_text(value: Any, *, keeps_digits: bool = False) -> str:
     if simple is not None:
         return simple(value)
     texts: list[str] = []
-    # The rest of what is around the next value, and how its text ends.
+    # For each container around the next value: its other members, and the end of its text.
     around: list[tuple[Iterator[tuple[str, Any]], str]] = [(iter([("", value)]), "")]
     while around:
         rest, end = around[-1]

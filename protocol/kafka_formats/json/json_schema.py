@@ -127,7 +127,7 @@ class JsonSchema:
 
 
 def _ordered(fields: Mapping[str, Source]) -> dict[str, Source]:
-    """Fields by `connect.index`, as Confluent's converter writes it; others as they come."""
+    """Fields by `connect.index`, as Confluent's converter writes it; others keep their order."""
     return dict(sorted(fields.items(), key=lambda field: _index_of(field[1])))
 
 

@@ -1,6 +1,6 @@
 """The texts of a JSON Schema and of its references -> the schemas in them, found by URI.
 
-Knows where schemas are in a schema and what `$id`, `$anchor` and `$ref` mean; not what a type is.
+Knows where a schema has schemas, and the meaning of `$id`, `$anchor` and `$ref`; knows no types.
 
 Source: JSON Schema drafts 4, 6, 7, 2019-09 and 2020-12, "Core"; RFC 6901 for pointers.
 """
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
     @property
     def key(self) -> tuple[int, str]:
-        """What tells it from other parts of the same documents."""
+        """The key of the part among the parts of the same documents."""
         return id(self.node), self.base
 
 
@@ -108,7 +108,7 @@ class SchemaDocuments:
         return root
 
     def _named(self, node: dict[str, Any], base: str, dialect: str) -> str:
-        """Note the names of a schema; returns the base of what is in it."""
+        """Note the names of a schema; returns the base URI of the schemas in it."""
         given = _id_of(node, dialect)
         if given is not None:
             uri, _, anchor = _joined(base, given).partition("#")

@@ -1,6 +1,6 @@
 """The type of a value by all keywords and branches of a JSON Schema together.
 
-`allOf` and `$ref` add to what a schema says; `anyOf`, `oneOf` and others have alternatives. The
+`allOf` and `$ref` add keywords to a schema; `anyOf`, `oneOf` and others have alternatives. The
 parts of objects and arrays are only collected, so that they are looked at when they are wanted.
 Words that only constrain, such as `pattern`, `required` and `not`, say nothing.
 

@@ -107,7 +107,7 @@ class DebeziumOptions:
         has_before: Whether the row before the change is a column.
         keep_others: Whether events that change no single row are rows, too.
         placeholder: It stands for values that are not available.
-        moment: The semantic type of moments without a zone where no schema tells it, or None.
+        moment: The semantic type of moments without a zone where no schema has it, or None.
         decimal_is_number: Whether decimals are numbers in JSON.
     """
 

@@ -48,7 +48,7 @@ class OtherOption:
     Attributes:
         about: For REFUSED and NO_EFFECT why; for SAME what differs.
         target: For RENAMED the name here.
-        harmless: For REFUSED the values in lower case that ask for what happens here anyway.
+        harmless: For REFUSED the values in lower case that ask for the behaviour of this package.
     """
 
     name: str

@@ -92,7 +92,7 @@ def part_in(whole: pa.DataType, wanted: pa.DataType) -> pa.DataType:
 
 
 class _Part(NamedTuple):
-    """A part of a written type, and what a read type has in its place, if it has."""
+    """A part of a written type, and the part in its place of a read type, if there is one."""
 
     path: str
     written: pa.DataType

@@ -55,7 +55,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 class Told(NamedTuple):
-    """What the options of a field tell of its decimals.
+    """The precision and scale in the options of a field of decimals.
 
     Attributes:
         precision: The most digits; more than 38 are possible.
@@ -75,7 +75,7 @@ def is_decimal(message: Descriptor) -> bool:
 
 
 def told_by(*fields: FieldDescriptor) -> Told | None:
-    """What the first field with such options tells; None if none of them does.
+    """The precision and scale from the first field with such options; None if no field has them.
 
     As for Confluent's converter, a missing scale is 0. A missing precision is 38 digits.
     """
@@ -113,16 +113,16 @@ def misfit(to: pa.DataType, value: bytes, scale: int) -> PayloadError:
     return PayloadError("", f"a decimal of {len(value)} bytes with the scale {scale} {reason}")
 
 
-def parts_of(value: decimal.Decimal | str, told: Told | None) -> tuple[bytes, int, int]:
+def parts_of(value: decimal.Decimal | str, declared: Told | None) -> tuple[bytes, int, int]:
     """The value, the precision and the scale of a decimal, or of the text of one.
 
     Raises:
-        PayloadError: It does not fit what the schema tells, or the text is not a decimal.
+        PayloadError: It does not fit the schema's precision or scale, or the text is not a decimal.
     """
     given = scaled_of(value)
     if given is None:
         raise PayloadError("", NOT_A_DECIMAL)
-    written = given if told is None else _as_told(given, told)
+    written = given if declared is None else _as_told(given, declared)
     return bytes_of(written.number), digits_of(written.number), written.scale
 
 

@@ -1,8 +1,8 @@
 """Parsed messages -> Arrow arrays, a field of all messages at a time.
 
 Source: values are as from Spark's `ProtobufDeserializer` with `emit.default.values`, and as from
-Confluent's `ProtobufData.toConnectData`. A field that is not in a payload is null if its message
-can tell that; else it is its default, as Protobuf says ("Field Presence").
+Confluent's `ProtobufData.toConnectData`. A field that is not in a payload is null if it has
+explicit presence; else it has its default, as Protobuf says ("Field Presence").
 """
 
 from __future__ import annotations

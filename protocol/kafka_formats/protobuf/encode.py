@@ -105,7 +105,9 @@ def _fill_message(plan: MessagePlan | Time | Decimal, message: Any, value: Any) 
         _fill(plan, message, value)
         return
     parts = (
-        _seconds_and_nanos(plan, value) if isinstance(plan, Time) else parts_of(value, plan.told)
+        _seconds_and_nanos(plan, value)
+        if isinstance(plan, Time)
+        else parts_of(value, plan.declared)
     )
     for name, part in zip(plan.parts, parts, strict=True):
         setattr(message, name, part)

@@ -158,7 +158,7 @@ def _of_decimals(
     if not is_decimal(new.message_type):
         yield Loss(path, f"is {new.message_type.full_name}, and no decimal")
     told = told_by(new, owner)
-    if told is None or told == plan.told or not pa.types.is_decimal128(plan.type):
+    if told is None or told == plan.declared or not pa.types.is_decimal128(plan.type):
         return
     before = plan.type.precision - plan.type.scale
     if told.scale > plan.type.scale or told.precision - told.scale > before:

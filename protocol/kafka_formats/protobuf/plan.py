@@ -67,12 +67,12 @@ class Decimal:
     """A decimal of Confluent's, as a decimal or a string.
 
     Attributes:
-        told: What the schema tells of the decimals of the field.
+        declared: The precision and scale in the options of the field; None without options.
         parts: The attributes that have the value, its precision and its scale.
     """
 
     type: pa.DataType
-    told: Told | None
+    declared: Told | None
     parts: tuple[str, str, str]
 
 

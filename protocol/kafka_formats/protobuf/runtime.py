@@ -173,7 +173,7 @@ def _is_checked(field: FieldDescriptor) -> bool:
 
 @lru_cache(maxsize=200)
 def _checks_of(file: FileDescriptor) -> Mapping[str, bool]:
-    """Full name -> whether a field's texts are checked, where it tells; "" is for the others."""
+    """Full name -> whether a field's texts are checked as UTF-8; "" is for all other fields."""
     proto = FileDescriptorProto()
     file.CopyToProto(proto)
     checks = {"": _checked(proto.options.features, proto.syntax in {"proto3", "editions"})}

@@ -66,7 +66,7 @@ class BrokenRecord(NamedTuple):
         return f"{self.topic}-{self.partition} at offset {self.offset}: {self.reason}"
 
 
-# Takes records that are left out, as they came, and their faults.
+# Takes records that are left out, not decoded, and their faults.
 PutAside: TypeAlias = Callable[[pa.RecordBatch, Iterator[BrokenRecord]], None]
 
 
@@ -104,7 +104,7 @@ class Decoder:
 
     @property
     def decoded_columns(self) -> Sequence[str]:
-        """The columns of payloads to decode: the wanted ones, or all to tell faults."""
+        """The columns of payloads to decode: the wanted ones, or all to report their faults."""
         wanted = {*self.schema.names}
         tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
         return [name for name in self.formats if tells_faults or name in wanted]

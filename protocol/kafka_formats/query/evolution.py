@@ -136,7 +136,7 @@ class Evolution:
         return max(newer, key=lambda place: place.version, default=None)
 
     def _places_by_text(self, number: SchemaId) -> Iterator[Place]:
-        """The same of a registry that does not tell it: newer versions with the same text."""
+        """The newer versions with a schema's text, for a registry that does not list them."""
         try:
             written = self.schemas(number)
         except UnknownSchemaError:

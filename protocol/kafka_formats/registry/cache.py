@@ -24,7 +24,13 @@ _MOST_MISSING: Final = 10_000
 
 
 class _Missing(NamedTuple):
-    """An id that a registry does not have: for how long to believe it, in ms, and what it said."""
+    """An id that a registry does not have.
+
+    Attributes:
+        wait_ms: The wait before the next request for it.
+        deadline: When the next request may be made.
+        reason: The registry's error.
+    """
 
     wait_ms: float
     deadline: Deadline

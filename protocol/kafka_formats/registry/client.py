@@ -93,9 +93,9 @@ class RegistryClient:
         return self._exchange.response_to(Call(f"subject {subject!r}", path), read_versions)
 
     def places(self, schema_id: int | uuid.UUID) -> Sequence[Place] | None:
-        """The versions of subjects that a schema is; None if the registry does not tell it.
+        """The versions of subjects with this schema; None if the registry does not list them.
 
-        Registries tell it for ids, not for GUIDs: Confluent's from 5.5 on, and Apicurio.
+        Registries list them for ids, not for GUIDs: Confluent's from 5.5 on, and Apicurio.
         """
         if isinstance(schema_id, uuid.UUID):
             return None

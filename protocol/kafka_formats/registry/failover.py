@@ -52,7 +52,7 @@ class Call(NamedTuple):
 
     Attributes:
         about: The subject or id, for errors.
-        path: The path behind the registry's URL, with its query.
+        path: The path to append to the registry's URL, with its query.
         body: The JSON to POST; None for a GET.
     """
 

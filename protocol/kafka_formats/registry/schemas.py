@@ -86,4 +86,4 @@ class SchemaSource(Protocol):
         """The versions of a subject that can be used."""
 
     def places(self, schema_id: int | uuid.UUID) -> Sequence[Place] | None:
-        """The versions of subjects that a schema is; None if the registry does not tell it."""
+        """The versions of subjects with this schema; None if the registry does not list them."""

@@ -47,7 +47,7 @@ class SchemasById:
     Attributes:
         known: Id -> schema. The registry is asked for others only.
         config: The registry.
-        refused: Id -> why the registry does not have it: what the task was told.
+        refused: Id -> the registry's error for an id that it does not have.
     """
 
     known: Mapping[int | uuid.UUID, SchemaText]
@@ -84,7 +84,7 @@ class SchemasById:
         return _number_in(schema_id) in self.known
 
     def places(self, schema_id: SchemaId) -> Sequence[Place] | None:
-        """The versions of subjects that a schema is; None if the registry does not tell it.
+        """The versions of subjects with this schema; None if the registry does not list them.
 
         Raises:
             UnknownSchemaError: There is no such schema, or it was deleted from all subjects.

@@ -21,7 +21,7 @@ from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools
 
 Bools = npt.NDArray[np.bool_]
 
-# The columns that tell one row's key from another's; all others are only carried.
+# The columns that identify the key of a row; all others are only copied.
 GROUP: Final = pa.field("_group", pa.int32())
 KEY: Final = pa.field("key", pa.binary())
 _ROW: Final = "_row"

@@ -38,7 +38,7 @@ class Upsert:
 
     Attributes:
         columns: The columns of the result: those of records, and `op`.
-        options: Whether tombstones stay, and what a null key is.
+        options: Whether tombstones stay, and how null keys are treated.
         folder: Returns the folder for temporary files in a task, if rows do not fit in memory; None
             for the system's.
         limits: How much memory to use.

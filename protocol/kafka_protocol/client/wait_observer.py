@@ -1,4 +1,4 @@
-"""The waits of this process: tells which server it waits for, to whoever shows that to a person."""
+"""The waits of this process: an observer, such as a terminal, gets the server that it waits for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _observer: Observer | None = None
 
 @contextmanager
 def waiting_for(what: Callable[[], str]) -> Iterator[None]:
-    """The block waits for this: a server and what it is asked for, or the time of another try.
+    """The observer shows `what()` while the block runs: a server and a request, or a time to retry.
 
-    `what` is called only where somebody looks: most processes wait often, and show nothing.
+    `what` is called only if there is an observer: most processes wait often, and show nothing.
     """
     observer = _observer
     if observer is None:

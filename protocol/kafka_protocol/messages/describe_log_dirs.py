@@ -33,7 +33,7 @@ class DescribeLogDirsResponse(Response, api_key=35, versions="0-5", flexible="2+
             name: string = field()
 
             class DescribeLogDirsPartition(Struct):
-                """A log: bytes on disk, and how far a copy being made is behind."""
+                """A log: its bytes on disk, and the lag in offsets of a copy that is being made."""
 
                 partition_index: int32 = field()
                 partition_size: int64 = field()

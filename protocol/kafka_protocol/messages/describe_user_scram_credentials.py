@@ -1,6 +1,6 @@
 """DescribeUserScramCredentials (key 50): who can use which SCRAM mechanism (KIP-554).
 
-KRaft: any broker. It tells iterations, never keys.
+KRaft: any broker. It returns iterations, never keys.
 """
 
 from kafka_protocol.wire.schema import Request, Response, Struct, field, int8, int16, int32, string

@@ -19,8 +19,8 @@ from kafka_protocol.wire.schema import (
 class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
     """v3+: throttled after the response (KIP-219).
 
-    v7+: the kind of the group as well (KIP-559). v9+: `skip_assignment` tells a static leader that
-    has come back that the assignment stands (KIP-814).
+    v7+: the kind of the group as well (KIP-559). v9+: `skip_assignment` is true for a static leader
+    that has come back, if the assignment still holds (KIP-814).
     """
 
     throttle_time_ms: int32 = field(versions="2+", ignorable=True)

@@ -1,4 +1,4 @@
-"""LeaderAndIsr (key 4): the controller tells a broker which partitions it leads or follows.
+"""LeaderAndIsr (key 4): the controller sends a broker the partitions that it leads or follows.
 
 Between brokers only, with ZooKeeper; Kafka 4.0 dropped it. It is declared for tools that read
 captured traffic, and since the 0.10 guide has it.

@@ -30,7 +30,7 @@ _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES: Final = _HEADER.size
 _PREFIX: Final = struct.Struct(
     ">qi"
-)  # base offset and length; the length counts the bytes behind it
+)  # base offset and length; the length counts the bytes after it
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # the CRC covers this and the records
 CRC_COVERS_FROM: Final = _UP_TO_CRC.size

@@ -25,7 +25,7 @@ UNKNOWN_OFFSET: Final = -1
 class Fetched(NamedTuple):
     """The batches of one response, and the offsets of their records that are new (`window`).
 
-    The first batch can begin before the window, and the last one can end behind it.
+    The first batch can begin before the window, and the last one can end after it.
     """
 
     window: OffsetRange
@@ -39,7 +39,7 @@ class TakenBatches(NamedTuple):
     position: int  # the next offset of the read
     epoch: int  # the leader epoch of the last batch; UNKNOWN_EPOCH in the old formats
     is_empty: bool  # whether the response has no complete batch
-    # The error to raise if a batch stays at or behind the high watermark.
+    # The error to raise if a batch stays at or above the high watermark.
     misplaced: CorruptRecordError | None = None
     size: int = 0  # the bytes of the response up to `position`
 
@@ -149,7 +149,7 @@ def _take_batches(
         position = header.next_offset
         epoch = header.partition_leader_epoch if isinstance(header, BatchHeader) else UNKNOWN_EPOCH
         if position >= rest.until_offset:
-            # Batches behind the range can be newer than the high watermark of the response.
+            # Batches after the range can be newer than the high watermark of the response.
             break
     return TakenBatches(wanted, position, epoch, is_empty, misplaced, size)
 

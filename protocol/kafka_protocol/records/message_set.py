@@ -27,7 +27,7 @@ from kafka_protocol.records.compression import Buffer, CompressionCodec, decompr
 from kafka_protocol.records.lz4_checksum import with_right_checksum
 from kafka_protocol.wire.primitives import MAX_INT64
 
-# Offset and size; the size counts the bytes behind it.
+# Offset and size; the size counts the bytes after it.
 LOG_OVERHEAD: Final = 12
 CRC_AT: Final = 12
 MAGIC_AT: Final = 16

@@ -57,7 +57,7 @@ def read_message(cls: type[M], version: int, body: memoryview) -> M:
     """Decode a message's body, without its header. Payload fields of the result are views of it.
 
     Raises:
-        DecodeError: The bytes are not such a message. Bytes behind it are ignored, as Java does.
+        DecodeError: The bytes are not such a message. Bytes after it are ignored, as Java does.
         UnsupportedVersionError: The class has no such version.
     """
     read = _message_codec(cls, version).read

@@ -138,7 +138,7 @@ class FrameBuffer:
         # The current frame with its size, if it is large, and how much of it is filled.
         self._memory: memoryview | None = None
         self._filled = 0
-        # The bytes that were received behind that.
+        # The bytes that were received after that.
         self._chunks: list[bytes] = []
 
     def __repr__(self) -> str:

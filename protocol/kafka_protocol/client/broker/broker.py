@@ -343,7 +343,7 @@ class Broker:
 
 
 def _without_old_brokers(config: ClientConfig, cluster_id: str | None) -> ClientConfig:
-    """No broker is taken for an old one in a cluster that told its id (Kafka 0.10.1 and later)."""
+    """The config without a fallback to old brokers: a cluster id needs Kafka 0.10.1 or later."""
     if cluster_id is None:
         return config
     return replace(config, broker_version_fallback=FIRST_WITH_API_VERSIONS)

@@ -1,4 +1,4 @@
-"""Who is at the two ends of a connection, as ApiVersions tells: the client's name, the broker's id.
+"""The two ends of a connection, as ApiVersions names them: the client's name, the broker's id.
 
 An address may lead to another broker than the one that metadata names there: an old DNS entry, a
 port forward, a load balancer. From Kafka 4.4 on the client says which broker it means, and any
@@ -88,7 +88,7 @@ def misrouted(
 
 
 def _actual_broker(connection: BrokerConnection, expected: Identity, deadline: Deadline) -> str:
-    """Name the broker that is there instead, as exactly as it tells."""
+    """Name the broker that is there instead, as exactly as its responses do."""
     try:
         connection.protocol.versions = versions_from(_ask_identity(connection, None, deadline))
         metadata = _ask(connection, MetadataRequest(topics=[]), MetadataResponse, deadline)

@@ -52,7 +52,7 @@ class TopicConfig(NamedTuple):
     Attributes:
         is_set: Whether it was set for the topic itself.
         inherited: The value that the topic would have without that, from the broker's
-            configuration; None if brokers do not tell (below 1.1).
+            configuration; None if brokers do not return it (below 1.1).
     """
 
     name: str

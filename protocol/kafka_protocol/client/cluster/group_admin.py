@@ -72,7 +72,7 @@ class GroupMember(NamedTuple):
     """A member of a group.
 
     Attributes:
-        partitions: The partitions that it reads; None if the group does not tell.
+        partitions: The partitions that it reads; None if the group's protocol does not show them.
     """
 
     member_id: str

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 # v0 is about ZooKeeper; v10 has topic ids only.
 _BY_NAME: Final = VersionRange(1, 9)
-# From v2 on without partitions all are told.
+# From v2 on a request without partitions gets all.
 _OF_ALL: Final = VersionRange(2, 9)
 # The first version of OffsetFetch with several groups in one request, in other fields (KIP-709).
 _MANY_GROUPS: Final = 8
@@ -58,7 +58,7 @@ def committed_offsets(
     Raises:
         BrokerError: The group or a topic may not be read.
         BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached.
-        UnsupportedVersionError: The coordinator is too old to tell all.
+        UnsupportedVersionError: The coordinator is too old to return all partitions.
     """
     versions = _BY_NAME if partitions is not None else _OF_ALL
 

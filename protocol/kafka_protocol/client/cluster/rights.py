@@ -1,6 +1,6 @@
-"""The rights of the principal, as brokers tell them (KIP-430, from 2.3 on). Changes nothing.
+"""The rights of the principal, as brokers return them (KIP-430, from 2.3 on). Changes nothing.
 
-Where brokers do not tell them, only an attempt would show them.
+Where brokers do not return them, only an attempt would show them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Operation(IntEnum):
 
 
 def topic_rights(cluster: Cluster, topic: str, deadline: Deadline) -> frozenset[Operation] | None:
-    """The operations on a topic that the principal may do; None if brokers do not tell.
+    """The operations on a topic that the principal may do; None if brokers do not return them.
 
     Raises:
         KafkaError: The topic does not exist or may not be described, or no broker can be reached.
@@ -58,7 +58,7 @@ def topic_rights(cluster: Cluster, topic: str, deadline: Deadline) -> frozenset[
 
 
 def check_may_write(cluster: Cluster, topic: str, deadline: Deadline) -> None:
-    """Check that the principal may write to a topic, as far as brokers tell.
+    """Check that the principal may write to a topic, as far as brokers return rights.
 
     Raises:
         BrokerError: It may not.
@@ -73,7 +73,7 @@ def check_may_write(cluster: Cluster, topic: str, deadline: Deadline) -> None:
 
 
 def group_rights(cluster: Cluster, group: str, deadline: Deadline) -> frozenset[Operation] | None:
-    """The operations on a consumer group that the principal may do; None if brokers do not tell.
+    """The operations on a consumer group that the principal may do; None if they are not returned.
 
     Raises:
         KafkaError: The group may not be described, or its coordinator cannot be reached.
@@ -100,7 +100,7 @@ def group_rights(cluster: Cluster, group: str, deadline: Deadline) -> frozenset[
 
 def _operations(bits: int) -> frozenset[Operation] | None:
     # Brokers describe only to principals with DESCRIBE, which READ and WRITE imply. One that leaves
-    # it out does not tell rights: Kafka sends -2**31 then.
+    # it out does not return rights: Kafka sends -2**31 then.
     if not bits >> Operation.DESCRIBE & 1:
         return None
     return frozenset(each for each in Operation if bits >> each & 1)

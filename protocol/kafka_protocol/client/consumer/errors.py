@@ -51,7 +51,7 @@ class TopicGoneError(DataLossError):
 
 
 class EpochEnd(NamedTuple):
-    """A leader epoch, and the offset behind its last record."""
+    """A leader epoch, and the offset after its last record."""
 
     epoch: int
     end_offset: int

@@ -277,7 +277,7 @@ class _Fetcher:
         self.close()
         topic = self._topic_partition.topic
         if not self._replica.is_leader:
-            # A follower may be behind the leader, so only the leader's errors count.
+            # A follower may lack the last records, so only the leader's errors count.
             self._cluster.forget_if_stale(error, topic)
             self._replica.leave(error)
             return

@@ -110,10 +110,10 @@ class FetchPosition:
         self.state = NEXT[self.state][event]
 
     def advance(self, taken: TakenBatches, data: PartitionData) -> None:
-        """Move behind the batches of a response.
+        """Move to the offset after the batches of a response.
 
         Raises:
-            CorruptRecordError: A batch cannot be received, or stays behind the high watermark.
+            CorruptRecordError: A batch cannot be received, or stays above the high watermark.
             ProtocolError: Several responses had only batches before the position.
         """
         if data.records and taken.is_empty:

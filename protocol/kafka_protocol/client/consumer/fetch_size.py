@@ -1,6 +1,6 @@
-"""How many bytes of a partition to request: what the rest of a range needs. Pure.
+"""How many bytes of a partition to request: as many as the rest of a range needs. Pure.
 
-A broker fills a response up to its limit, with records behind the range, too, and its reader drops
+A broker fills a response up to its limit, also with records after the range, and its reader drops
 them. With large limits that can be many times the range. So the sizes of batches that have come say
 how many bytes the rest needs. The first Fetch is a small one: nothing is known, and the sooner it
 comes, the sooner its records are decoded while the next response is on its way.

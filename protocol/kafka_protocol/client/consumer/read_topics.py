@@ -1,9 +1,9 @@
-"""The topics of one read: their ids and partitions as it began, and what was written since.
+"""The topics of one read: their ids and partitions at its start, and the records written since.
 
 A read that follows continues at offsets. They mean nothing in a topic that was created again, and
 records are missing before them in a log that was cut. So each look at the logs compares the ids and
 the ends first, and raises: never a gap, and never records of another topic at these offsets.
-`topic_identity` waits for brokers that are behind. Knows no positions but offsets.
+`topic_identity` waits for brokers with old metadata. Knows no positions but offsets.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ReadTopics:
         }
         # The end of the last batch that was read of each partition, and its leader epoch.
         self._read_to: dict[TopicPartition, tuple[int, int]] = {}
-        # The leader epochs at which the end of a log was found to be the end of what was read.
+        # The leader epoch at which the log of a partition was last checked to end with that batch.
         self._checked: dict[TopicPartition, int] = {}
         self._by_topic = {name: self._chosen(topic) for name, topic in topics.items()}
 
@@ -160,7 +160,7 @@ class ReadTopics:
         ranges: Sequence[OffsetRange],
         deadline: Deadline,
     ) -> None:
-        """Check the logs without new records that have another leader than what was read."""
+        """Check the logs without new records whose leader has changed since their last batch."""
         ends = (self._read_to.keys() & positions.keys()) - {each.topic_partition for each in ranges}
         by_leader, _without_leader = group_by_leader(self._cluster, ends, deadline)
         for tp, (leader, _) in [led for group in by_leader.values() for led in group.items()]:

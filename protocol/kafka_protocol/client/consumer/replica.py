@@ -1,6 +1,6 @@
 """Which replica of a partition to fetch from: the leader, or its preferred replica (KIP-392).
 
-No requests here. A follower may lag behind the leader, so after any error of a follower the read
+No requests here. A follower may lack the last records, so after any error of a follower the read
 returns to the leader, which alone can report lost data.
 """
 

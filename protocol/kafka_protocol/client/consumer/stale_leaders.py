@@ -1,9 +1,9 @@
-"""Whether a leader that answered is still the leader, as other brokers tell.
+"""Whether a leader that answered is still the leader, by the metadata of other brokers.
 
 A broker that stood still for longer than its lease is replaced. When it goes on, it answers for a
 moment as the leader that it was, with the end of the log of that time, and its epoch is the one
 that the client knows: nothing in its response is wrong. Other brokers know the new leader by then.
-And an end that is lower than one told before is a reason to ask again.
+And an end that is lower than an earlier one is a reason to ask again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_protocol.topic_partition import TopicPartition
 
 # How many brokers are asked.
 _ASKED: Final = 3
-# A broker that does not answer in this time tells nothing: a plan must not wait for it.
+# A broker that does not answer in this time is ignored: a plan must not wait for it.
 _ANSWER_MS: Final = 1_000
 _NO_EPOCH: Final = -1
 
@@ -30,9 +30,9 @@ _NO_EPOCH: Final = -1
 def superseded(cluster: Cluster, answered: Leaders, deadline: Deadline) -> set[TopicPartition]:
     """The partitions of which a broker knows a newer leader than the one that answered.
 
-    The cluster's metadata has the newer leaders afterwards. Empty where brokers are
-    below 2.1, which tell no leader epochs, and for a single broker. A broker whose next response is
-    another caller's is not asked.
+    The cluster's metadata has the newer leaders afterwards. Empty where brokers are below 2.1,
+    which send no leader epochs, and for a single broker. A broker whose next response is another
+    caller's is not asked.
     """
     with_epoch = {tp: led for tp, led in answered.items() if led[0].epoch > _NO_EPOCH}
     nodes = sorted(cluster.node_ids)
@@ -69,7 +69,7 @@ def _epoch_told(told: Topic | None, answered: Topic, partition: int) -> int:
 
 
 class ToldEnds:
-    """The last end of each log that brokers told this process; of the newest partitions.
+    """The last end of each log that brokers sent to this process; of the newest partitions.
 
     Only where topics have ids, since another topic of the same name begins again.
 
@@ -85,7 +85,7 @@ class ToldEnds:
         return f"<ToldEnds of {len(self._ends)} partitions>"
 
     def is_lower(self, topic: Topic, partition: int, isolation_level: str, end: int) -> bool:
-        """Whether an end is lower than the one told before. It is the one told before from now on.
+        """Whether an end is lower than the last one; it becomes the last one.
 
         Threads may call this at the same time: at worst one asks once more, or once less.
         """
@@ -103,5 +103,5 @@ _of_this_process = ToldEnds()
 
 
 def is_lower_than_before(topic: Topic, partition: int, isolation_level: str, end: int) -> bool:
-    """Whether brokers told this process a higher end before; see `ToldEnds.is_lower`."""
+    """Whether the last end that brokers sent to this process is higher; see `ToldEnds.is_lower`."""
     return _of_this_process.is_lower(topic, partition, isolation_level, end)

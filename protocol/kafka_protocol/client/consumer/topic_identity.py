@@ -123,7 +123,7 @@ def is_unknown_topic(error: KafkaError) -> bool:
 def lacks_topic(cluster: Cluster, topic: str, topic_id: uuid.UUID | None) -> bool:
     """Whether a new Metadata response lacks the topic, or has another one of its name.
 
-    One response alone proves nothing. After a TopicGoneError of one partition, it tells whether the
+    One response alone proves nothing. After a TopicGoneError of one partition, it shows whether the
     other partitions are gone, too. False if no broker responds.
     """
     deadline = Deadline.after(cluster.config.request_timeout_ms)

@@ -174,7 +174,7 @@ class _Stream(io.RawIOBase):
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Return the file that `http.client` reads from.
 
-        It takes no byte more than is asked of it, so that `is_empty` tells of them.
+        It takes no byte more than is asked of it, so that `is_empty` counts the others.
         """
         return io.BufferedReader(self, 1)
 

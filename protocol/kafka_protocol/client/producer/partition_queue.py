@@ -92,8 +92,8 @@ class PartitionQueue:
         """Whether one more batch in flight to that leader cannot change the order.
 
         A batch that is sent again is sent alone, as in Java's RecordAccumulator: it may be in the
-        log already, and a leader recognises the last five batches only. One behind it that is
-        appended could push it out of them.
+        log already, and a leader recognises the last five batches only. If later batches are
+        appended, it may no longer be one of these five.
         """
         checks_sequences = self.is_known_to_leader and self.node_id == node_id
         is_retried = bool(self.failures) or self.waiting[0].deadline is not None

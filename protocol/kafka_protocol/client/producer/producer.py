@@ -114,7 +114,7 @@ class Producer:
                 return next(m for m, versions in VERSIONS_OF_MAGIC.items() if version in versions)
 
     def add(self, topic_partition: TopicPartition, batch: BatchContents | bytes) -> None:
-        """Queue a batch behind the partition's others; its contents alone save a second checksum.
+        """Queue a batch after the partition's others; its contents alone save a second checksum.
 
         Raises:
             KafkaConfigError: The batch is larger than kafka.max.request.size.

@@ -95,7 +95,7 @@ def skip_two_bytes(data: Bytes, positions: Longs) -> tuple[Longs, Longs]:
 
 
 def _second_bytes(data: Bytes, after: Longs, more: Bools) -> Bytes:
-    """The second bytes of varints, 0 where no `more` follow; moves the positions behind them."""
+    """The second bytes of varints, 0 where no `more` follow; moves `after` to the next byte."""
     second: Bytes = data.take(after, mode="clip")
     second *= more
     after += more

@@ -47,10 +47,10 @@ def views_of(
 def copied(
     views: npt.NDArray[np.int32], buffers: Sequence[Buffer], valid: pa.Buffer | None = None
 ) -> pa.Array:
-    """A binary array of what the views show. `valid`: a bit for each, 0 for null.
+    """A binary array with the values of the views. `valid`: a bit for each, 0 for null.
 
     Raises:
-        ArrowInvalid: They show more than a binary array can have.
+        ArrowInvalid: They have more bytes than a binary array can have.
     """
     check_bytes(int(views[:, LENGTH].sum(dtype=np.int64)))
     all_buffers = [valid, pa.py_buffer(views), *map(pa.py_buffer, buffers)]

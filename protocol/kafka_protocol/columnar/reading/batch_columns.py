@@ -41,7 +41,7 @@ from kafka_protocol.topic_partition import OffsetRange
 # For fewer batches numpy takes longer than the reference.
 _MIN_BATCHES: Final = 16
 
-# The base offset, and the length of what follows.
+# The base offset, which is skipped, and the length of the rest of the batch.
 _PREFIX: Final = struct.Struct(">8xi")
 
 
@@ -107,7 +107,7 @@ def _take(
     starts, stops = bounds[:-1], bounds[1:]
     wire = at_each_byte(records, WIRE_TYPE)[starts]
     next_offset = wire["base_offset"].astype(np.int64) + wire["last_offset_delta"] + 1
-    # Batches behind the range can be newer than the high watermark of the response.
+    # Batches after the range can be newer than the high watermark of the response.
     is_last = next_offset >= rest.until_offset
     count = int(is_last.argmax()) + 1 if is_last.any() else len(starts)
     wire, starts, stops = wire[:count], starts[:count], stops[:count]

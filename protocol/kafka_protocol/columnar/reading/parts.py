@@ -99,7 +99,7 @@ def parts_of(
 ) -> Iterator[Part]:
     """Decompress the batches that are in the window, in order.
 
-    With `only_headers`, records are not read where the headers tell all offsets. Control batches
+    With `only_headers`, records are not read where the headers show all offsets. Control batches
     and empty ones are skipped.
 
     Raises:

@@ -4,7 +4,7 @@ Each record begins with its length, so one walk through them cannot skip any. Bu
 numpy can take many walks together, by one record each per step:
 
 1. Starts: a walk starts at the first record of each batch. If batches have many records, guess
-   more starts, about one per `_SPACING` records: positions that look like the begin of a record.
+   more starts, about one per `_SPACING` records: positions that look like the start of a record.
 2. Walk: take each walk up to its target, the start of the next walk or the end of the batch.
 3. Verify: each walk must hit its target exactly, and each batch must have its number of records.
    The first start of a batch is right. A walk from a right start finds right ends only, so

@@ -2,13 +2,13 @@
 
 A call of a library takes some microseconds, more than a small payload needs, and threads of one
 process wait for each other between the calls. Arrow decompresses all frames of a stream in one
-call, but does not tell where the content of one ends. So in a copy of the response a frame with a
+call, but does not show where the content of one ends. So in a copy of the response a frame with a
 random mark replaces the header of each batch, and skippable frames replace what is between the
 batches. The output then has the mark before each payload.
 
 This needs payloads that are one whole frame of one block, as clients write small ones. Then no
-payload can continue in the frame behind it. For all others the result is None: the caller
-decompresses each payload alone, and tells which is damaged.
+payload can continue in the next frame. For all others the result is None: the caller decompresses
+each payload alone, and names the damaged one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Payloads(NamedTuple):
 def decompress_together(
     codec: int, records: memoryview, begins: Longs, stops: Longs, max_bytes: int
 ) -> Payloads | None:
-    """Decompress the payloads of batches of magic 2, each behind its header in `records`.
+    """Decompress the payloads of batches of magic 2, each after its header in `records`.
 
     Args:
         codec: A number of `CompressionCodec`.
@@ -137,7 +137,7 @@ def _bits(byte: Bytes, shift: int, mask: int = 1) -> Longs:
 
 
 class _Fields:
-    """Little-endian fields of frames. A position behind the buffer reads as its last one."""
+    """Little-endian fields of frames. A position after the end reads the last one in the buffer."""
 
     def __init__(self, records: memoryview) -> None:
         self._bytes = np.frombuffer(records, np.uint8)
