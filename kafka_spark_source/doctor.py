@@ -132,12 +132,12 @@ def _archive() -> list[Finding]:
     """What Spark's Python processes pay at their start, here."""
     try:
         archive = pyspark_archive()
-        found = bytecode_in(archive)
+        bytecode = bytecode_in(archive)
     except (OSError, KafkaConfigError):  # Spark is installed in another way, or not at all
         return []
-    if found is Bytecode.OWN:
+    if bytecode is Bytecode.OWN:
         return []
-    owner, cure = _WITHOUT_BYTECODE[found]
+    owner, cure = _WITHOUT_BYTECODE[bytecode]
     detail = (
         f"it has {owner}: each Python process of Spark takes 0.7 s of CPU more to start; {cure}"
     )

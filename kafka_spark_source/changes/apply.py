@@ -241,7 +241,7 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        found = _RAISED.search(str(error))
-        if found is None:
+        match = _RAISED.search(str(error))
+        if match is None:
             raise
-        raise ChangeError(f"{found[1].strip()}; nothing was applied") from error
+        raise ChangeError(f"{match[1].strip()}; nothing was applied") from error

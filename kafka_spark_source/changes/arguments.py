@@ -188,8 +188,8 @@ def usual_names(arguments: Arguments, rows: Sequence[str]) -> dict[str, str]:
     own = {each.lower() for each in arguments.named}
     usual = [*(f"{arguments.prefix}{each}" for each in (*_OF_CHANGES, BEFORE)), *_OF_READS]
     by_name = {each.lower(): each for each in usual if each.lower() not in own}
-    found = {each: by_name.get(each.lower(), each) for each in rows}
-    return {given: name for given, name in found.items() if given != name and name not in rows}
+    usual_of = {each: by_name.get(each.lower(), each) for each in rows}
+    return {given: name for given, name in usual_of.items() if given != name and name not in rows}
 
 
 def _refuse_own_columns(arguments: Arguments, names: Iterable[str]) -> None:

@@ -101,14 +101,14 @@ def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> C
     if UNAVAILABLE in changes.columns:
         has_new_key = F.col(CREATED) & (F.size(UNAVAILABLE) > 0)
     counts = F.count(F.lit(1)), F.count_if(has_new_key)
-    found = changes.agg(
+    row = changes.agg(
         *(each.alias(name) for each, name in zip(counts, Checked._fields, strict=True)), *places
     ).collect()[0]
     for number, reason in enumerate(faults):
-        place = found[f"fault_{number}"]
+        place = row[f"fault_{number}"]
         if place is not None:
             raise ChangeError(f"the change of {place}: {reason}; nothing was applied")
-    return Checked(*(int(found[each]) for each in Checked._fields))
+    return Checked(*(int(row[each]) for each in Checked._fields))
 
 
 def in_order(arguments: Arguments) -> list[Column]:
@@ -174,11 +174,11 @@ def check_order(
         .where(F.col(_REASON).isNotNull())
         .select(*map(quoted_column, keys), SEQUENCE, *position, _REASON, _IS_UNORDERED)
     )
-    found = wrong.take(1)
-    if found and found[0][_IS_UNORDERED] and arguments.sequence_by:
-        found = _new_ones(wrong, target, keys).take(1)
-    if found:
-        raise ChangeError(f"{found[0][_REASON]}; nothing was applied")
+    rows = wrong.take(1)
+    if rows and rows[0][_IS_UNORDERED] and arguments.sequence_by:
+        rows = _new_ones(wrong, target, keys).take(1)
+    if rows:
+        raise ChangeError(f"{rows[0][_REASON]}; nothing was applied")
 
 
 def _new_ones(wrong: DataFrame, target: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -27,10 +27,10 @@ def field_of(column: str, field: str) -> Column:
 
 def any_of(conditions: Iterable[Column]) -> Column:
     """Whether one of the conditions holds; false without any."""
-    found = F.lit(False)
+    any_holds = F.lit(False)
     for each in conditions:
-        found |= each
-    return found
+        any_holds |= each
+    return any_holds
 
 
 def fields_of(rows: DataFrame, name: str) -> dict[str, T.DataType]:

@@ -127,17 +127,17 @@ def _with_values_of_one(
     is_other = [~quoted_column(each).eqNullSafe(F.col(name)) for each, name in old.items()]
     is_linked = (F.col(_LINK) == F.col(_OLD_LINK)) & _lacks_values() & any_of(is_other)
     joined = changes.join(states, is_linked, "left")
-    found = {
+    is_known = {
         each: F.col(_holder(number)).isNotNull()
         & ~F.col(_holder(number))["gone"]
         & F.array_contains(F.col(UNAVAILABLE), each)
         for number, each in enumerate(others)
     }
     values = {
-        each: F.when(found[each], F.col(_holder(number))["value"]).otherwise(quoted_column(each))
+        each: F.when(is_known[each], F.col(_holder(number))["value"]).otherwise(quoted_column(each))
         for number, each in enumerate(others)
     }
-    known_now = _names([F.when(found[each], F.lit(each)) for each in others])
+    known_now = _names([F.when(is_known[each], F.lit(each)) for each in others])
     left = F.when(known_now.isNull(), F.col(UNAVAILABLE)).otherwise(
         F.array_except(F.col(UNAVAILABLE), known_now)
     )

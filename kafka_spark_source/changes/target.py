@@ -233,8 +233,8 @@ def _check_nullable(present: dict[str, T.StructField], arguments: Arguments) -> 
 
 
 def _provider(description: Sequence[Row]) -> str:
-    found = [row["data_type"] for row in description if row["col_name"] == "Provider"]
-    return str(found[-1]).lower() if found else ""
+    providers = [row["data_type"] for row in description if row["col_name"] == "Provider"]
+    return str(providers[-1]).lower() if providers else ""
 
 
 def _at_path(spark: SparkSession, path: str) -> str:

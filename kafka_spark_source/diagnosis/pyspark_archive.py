@@ -44,10 +44,10 @@ def pyspark_archive(spark_home: str | None = None) -> Path:
     home = spark_home or os.environ.get("SPARK_HOME")
     if home:
         return Path(home) / _PLACE
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
         raise KafkaConfigError("PySpark is not installed here. Name Spark's folder")
-    return Path(found.origin).parent / _PLACE
+    return Path(spec.origin).parent / _PLACE
 
 
 def bytecode_in(archive: Path) -> Bytecode:
@@ -80,13 +80,13 @@ def add_bytecode(archive: Path) -> int:
         KafkaConfigError: The file is damaged, or has the bytecode of another Python.
         OSError: There is no such file, or it cannot be replaced.
     """
-    found = bytecode_in(archive)
-    if found is Bytecode.FOREIGN:
+    present = bytecode_in(archive)
+    if present is Bytecode.FOREIGN:
         raise KafkaConfigError(
             f"{archive} has the bytecode of another Python. Install PySpark again, then add that "
             "of the Python that Spark uses (PYSPARK_PYTHON)"
         )
-    if found is Bytecode.OWN:
+    if present is Bytecode.OWN:
         return 0
     new = archive.with_name(f"{archive.name}.{os.getpid()}.new")
     try:

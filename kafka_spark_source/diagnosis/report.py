@@ -37,14 +37,14 @@ def verdict(place: Place) -> str:
     }
     bad, costly, unknown = (by_result[each] for each in (Result.BAD, Result.COSTLY, Result.UNKNOWN))
     counted = [
-        f"{len(found)} {what}"
-        for found, what in (
+        f"{len(findings)} {what}"
+        for findings, what in (
             (bad, "must be mended"),
             (costly, "cost something"),
             (unknown, "could not be found out"),
             (by_result[Result.GOOD], "good"),
         )
-        if found
+        if findings
     ]
     word = "It does not work" if bad else "It works"
     ordered = [*bad, *costly, *unknown, *by_result[Result.GOOD]]

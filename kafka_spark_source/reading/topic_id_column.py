@@ -51,8 +51,8 @@ def _with_column(
     batch: pa.RecordBatch, columns: Sequence[str], texts: Mapping[str, bytes | None]
 ) -> pa.RecordBatch:
     topics = batch.column(_TOPIC).dictionary_encode()
-    found = array_of_bytes([texts[each] for each in topics.dictionary.to_pylist()], TOPIC_ID.type)
-    column = found.take(topics.indices)
+    ids = array_of_bytes([texts[each] for each in topics.dictionary.to_pylist()], TOPIC_ID.type)
+    column = ids.take(topics.indices)
     arrays = [column if each == TOPIC_ID.name else batch.column(each) for each in columns]
     return pa.RecordBatch.from_arrays(arrays, [*columns])
 

@@ -87,11 +87,11 @@ def counted(records: Iterable[ShownRecord]) -> list[Counted]:
         if letter is not None:
             kind = (letter.topic, letter.stage, letter.exception)
             counters[kind].add(letter, record.timestamp_ms)
-    found = [
+    counts = [
         Counted(*kind, each.records, each.repeated, each.newest_ms, each.reason)
         for kind, each in counters.items()
     ]
-    return sorted(found, key=lambda each: (-each.records, each))
+    return sorted(counts, key=lambda each: (-each.records, each))
 
 
 def other_headers(

@@ -82,7 +82,7 @@ class _ByFormats:
         self._decoder = decoder
 
     def __call__(self, batch: pa.RecordBatch) -> Sequence[PayloadTexts]:
-        found: list[dict[str, str]] = [{} for _ in range(batch.num_rows)]
+        row_texts: list[dict[str, str]] = [{} for _ in range(batch.num_rows)]
         reasons: list[list[str]] = [[] for _ in range(batch.num_rows)]
         if self._decoder is not None:
             rows = self._decoder.rows([batch.select(self._decoder.source_columns)])
@@ -92,14 +92,14 @@ class _ByFormats:
                 if name == ERROR_COLUMN:
                     reasons = [[] if each is None else [each] for each in values.to_pylist()]
                 else:
-                    for texts, text in zip(found, _texts_of(values), strict=True):
+                    for texts, text in zip(row_texts, _texts_of(values), strict=True):
                         texts.update({} if text is None else {name: text})
         for name in self._documents:
             for row, payload in enumerate(batch.column(name).to_pylist()):
-                _read_document(name, payload, found[row], reasons[row])
+                _read_document(name, payload, row_texts[row], reasons[row])
         return [
             PayloadTexts(self._formats, texts, "; ".join(why) or None)
-            for texts, why in zip(found, reasons, strict=True)
+            for texts, why in zip(row_texts, reasons, strict=True)
         ]
 
 

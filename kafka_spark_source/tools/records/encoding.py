@@ -167,8 +167,8 @@ def _misfit_in(document: Any, data_type: pa.DataType, path: str) -> str | None:
         return f"{path}: it does not fit {data_type}" if _is_altered(document, data_type) else None
     else:
         return None
-    found = (_misfit_in(each, of_parts, path) for each in parts)
-    return next((each for each in found if each is not None), None)
+    misfits = (_misfit_in(each, of_parts, path) for each in parts)
+    return next((each for each in misfits if each is not None), None)
 
 
 def _is_altered(text: str, data_type: pa.DataType) -> bool:

@@ -175,10 +175,10 @@ def _header(given: Mapping[str, Any]) -> tuple[str, bytes | None]:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a header has a name twice")
-    return found
+    return members
 
 
 def _timestamp(text: str) -> int | None:
