@@ -10,6 +10,6 @@ _MOVED_TO = "kafka_protocol.arrow_io.table"
 
 def __getattr__(name: str) -> object:
     # Imported by its name: `columnar` stands beside the client, and `arrow_io` above both.
-    found: object = getattr(importlib.import_module(_MOVED_TO), name)  # noqa: TID251 - a fixed name
+    value: object = getattr(importlib.import_module(_MOVED_TO), name)  # noqa: TID251 - a fixed name
     warnings.warn(f"import {name} from {_MOVED_TO}", DeprecationWarning, stacklevel=2)
-    return found
+    return value

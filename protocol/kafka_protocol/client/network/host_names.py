@@ -44,18 +44,18 @@ def ip_addresses(address: Address, deadline: Deadline) -> list[str]:
 
 def _candidates_of_name(address: Address, deadline: Deadline) -> list[Candidate]:
     """Look up in a thread: the system's resolver has no deadline, and Ctrl-C does not end it."""
-    found: SimpleQueue[list[Candidate] | Exception] = SimpleQueue()
+    results: SimpleQueue[list[Candidate] | Exception] = SimpleQueue()
 
     def look_up() -> None:
         try:
-            found.put(_look_up(address))
+            results.put(_look_up(address))
         except (OSError, UnicodeError) as error:
-            found.put(error)
+            results.put(error)
 
     Thread(target=look_up, name=f"look up {address.host}", daemon=True).start()
     waited_ms = max(1, deadline.remaining_ms)
     try:
-        result = found.get(timeout=waited_ms / 1000)
+        result = results.get(timeout=waited_ms / 1000)
     except Empty:
         raise BrokerConnectionError(
             f"{address}: the host name was not resolved within {waited_ms:.0f} ms; "
