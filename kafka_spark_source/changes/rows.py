@@ -92,7 +92,7 @@ def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) ->
         columns: The columns of the table, keys first.
 
     Raises:
-        ChangeError: The rows lack a column that tells the operation, the sequence or the time.
+        ChangeError: The rows lack a column for the operation, the sequence or the time.
     """
     keys = columns[: len(arguments.keys)]
     deleted = F.expr(_delete_condition(rows, arguments))
@@ -204,7 +204,7 @@ def _field(expression: str, number: int) -> str:
 
 
 def has_position(rows: DataFrame, arguments: Arguments) -> bool:
-    """Whether rows have the topic, partition and offset of their record."""
+    """Whether rows have columns for their topic, partition and offset."""
     return {arguments.prefix + each for each in POSITION} <= {*rows.columns}
 
 

@@ -16,11 +16,9 @@ ADDRESS = Address("a", 1)
 
 def test_a_throttled_client_waits_and_says_so() -> None:
     throttling = Throttling()
-    assert throttling.is_over
     shown: list[str | None] = []
     with sleeps_take_no_time(), observed_by(shown.append):
         throttling.begin(5_000)
-        assert not throttling.is_over
         throttling.wait("Fetch to broker 1", ADDRESS, Deadline.after(60_000))
         assert throttling.is_over
     assert shown == ["a:1 (throttled, for a quota)", None]
