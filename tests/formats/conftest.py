@@ -7,6 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_formats.registry.cache import cache_of
+from tests.formats.suite.topics import serving
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _registry_of_topics() -> Iterator[None]:
+    with serving():
+        yield
 
 
 @pytest.fixture(autouse=True)

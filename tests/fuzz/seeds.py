@@ -12,7 +12,7 @@ from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.frames import encode_response
 from tests.formats.debezium.events import connect_envelope, dumped, event, wrapped
-from tests.formats.protobuf.test_decoder import All
+from tests.formats.protobuf.all_types import All
 from tests.formats.schema_ids.test_glue import HEADER, OF_AWS, framed
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS
 from tests.protocol.strategies import encode, full

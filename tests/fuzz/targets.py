@@ -37,7 +37,7 @@ from kafka_protocol.wire.codec import read_message
 from kafka_protocol.wire.schema import Message, Request, Response
 from tests.formats.avro.checks import check, plan_of
 from tests.formats.debezium.events import rows_of, stages_with
-from tests.formats.protobuf.test_decoder import check_values, decode
+from tests.formats.protobuf.test_decoder import check_payloads
 from tests.protocol.catalogue import EVERY_VERSION
 
 EVERYTHING = OffsetRange(TopicPartition("t", 0), 0, 2**63 - 1)
@@ -169,8 +169,7 @@ def avro_schema(data: bytes) -> None:
 
 def protobuf_payloads(data: bytes) -> None:
     """Some payloads, one per line: all at once they are read as one by one."""
-    payloads = data.split(b"\n")
-    check_values(payloads, decode(payloads, many=0))
+    check_payloads(data.split(b"\n"))
 
 
 FRAMINGS = (Framing.CONFLUENT, Framing.GLUE, Framing.CONNECT)

@@ -88,21 +88,6 @@ def test_values_of_a_registry(orders: str, kafka: dict[str, str], avro: dict[str
     assert steps[-1] == (2, 2)
 
 
-def test_broken_payloads_by_mode(
-    orders: str, kafka: dict[str, str], avro: dict[str, str], kafka_cluster: KafkaCluster
-) -> None:
-    produce(kafka_cluster.bootstrap_servers, orders, [b"broken"])
-    with pytest.raises(MalformedRecordError, match=f"{orders}-0 at offset 100: the value: it has"):
-        read_topic(orders, kafka, avro).read_all()
-    permissive = {**avro, "Mode": "PERMISSIVE"}
-    last = read_topic(orders, kafka, permissive, columns=["value", "_error", "_raw"]).read_all()
-    (row,) = last.slice(100).to_pylist()
-    assert (row["value"], row["_raw"]) == (None, b"broken")
-    assert "no schema id" in row["_error"]
-    dropped = read_topic(orders, kafka, {**avro, "mode": "dropmalformed"}, columns=["value"])
-    assert dropped.read_all().num_rows == 100
-
-
 def test_keys_and_values_without_a_registry(
     kafka_cluster: KafkaCluster, kafka: dict[str, str], make_topic: MakeTopic, tmp_path: Any
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from typing import Any
 
 import pyarrow as pa
@@ -60,18 +59,9 @@ def test_deep_payloads(kind: str, depth: int, cut: int, byte: int) -> None:
     check(plan_of(nested(kind, depth)), rows)
 
 
-@pytest.mark.parametrize("kind", ["array", "record", "union"])
-def test_a_schema_is_nested_as_deep_as_arrow_takes_it(kind: str) -> None:
-    deep, deeper = (
-        SchemaText(json.dumps(nested(kind, 45))),
-        SchemaText(json.dumps(nested(kind, 99))),
-    )
-    to = AvroFormat().type_of(deep)
-    found = AvroFormat().decoder_factory(deep, to, None).for_schema(None)
-    row = nested_payload(kind, 45, items=1)
-    assert not found.decode(pa.array([row]), 0).is_broken.any()
-    with pytest.raises(SchemaError, match="nested more than"):
-        AvroFormat().type_of(deeper)
+def test_a_schema_that_arrow_does_not_pass_on_is_refused() -> None:
+    with pytest.raises(SchemaError, match="which Arrow does not pass on"):
+        AvroFormat().type_of(SchemaText(json.dumps(nested("array", 75))))
 
 
 def test_schemas_whose_names_multiply_are_refused() -> None:
@@ -98,44 +88,6 @@ def test_a_schema_that_is_only_deep_is_refused(text: str) -> None:
     for depth in (500, 900, 100_000):
         with pytest.raises(SchemaError):
             parse_schema(text + "[" * depth + "]" * depth + end)
-
-
-PAIR = {
-    "type": "record",
-    "name": "P",
-    "fields": [{"name": "a", "type": "boolean"}, {"name": "b", "type": "string"}],
-}
-
-
-def peak_of(schema: Json, rows: list[bytes]) -> tuple[pa.Array, int]:
-    """The values, and the most bytes that Python and numpy had at once."""
-    plan = plan_of(schema)
-    payloads = pa.array(rows, pa.binary())
-    tracemalloc.start()
-    try:
-        found = decode(payloads, plan)
-        return found.values, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.no_cover
-def test_a_long_list_does_not_become_as_many_objects_of_python() -> None:
-    count = 60_000
-    row = varint(count) + (b"\x01" + with_length(b"")) * count + b"\x00"
-    values, peak = peak_of({"type": "array", "items": PAIR}, [row])
-    assert len(values[0]) == count
-    # All of them as dicts have some 18 MB.
-    assert peak < 10 * MEGABYTE
-
-
-@pytest.mark.no_cover
-def test_many_long_lists_do_not_become_as_many_arrays() -> None:
-    count = 3_000
-    row = varint(count) + varint(7) * count + b"\x00"
-    values, peak = peak_of({"type": "array", "items": "int"}, [row] * 20)
-    assert values.to_pylist() == [[7] * count] * 20
-    assert peak < 10 * MEGABYTE
 
 
 @pytest.mark.parametrize("size", [20_000, 1_000_000])

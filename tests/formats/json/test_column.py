@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timezone
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -14,56 +12,21 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.json.column import check_type, from_texts, to_texts
-from kafka_formats.json.ddl import parse_ddl
+from tests.formats.suite.kinds import KINDS
+from tests.formats.suite.of_json import JSON_DDL
+from tests.formats.suite.test_values import typed
 from tests.formats.times import as_numbers
 
-_DAY = 86_400
-_FIRST = int(datetime(1, 1, 1, tzinfo=timezone.utc).timestamp())
-_LAST = int(datetime(9999, 12, 31, tzinfo=timezone.utc).timestamp())
-_MICROS = st.integers(_FIRST * 1_000_000, _LAST * 1_000_000 + 999_999)
-_LEAVES: dict[str, st.SearchStrategy[Any]] = {
-    "boolean": st.booleans(),
-    "tinyint": st.integers(-(2**7), 2**7 - 1),
-    "smallint": st.integers(-(2**15), 2**15 - 1),
-    "int": st.integers(-(2**31), 2**31 - 1),
-    "bigint": st.integers(-(2**63), 2**63 - 1),
-    "float": st.floats(width=32),
-    "double": st.floats(),
-    "string": st.text(max_size=5),
-    "binary": st.binary(max_size=5),
-    "date": st.integers(_FIRST // _DAY, _LAST // _DAY),
-    "timestamp": _MICROS,
-    "timestamp_ntz": _MICROS,
-    "decimal(38,10)": st.integers(-(10**38) + 1, 10**38 - 1).map(lambda n: Decimal(f"{n}E-10")),
-}
+NOT_FINITE = {pa.float32(): st.floats(width=32), pa.float64(): st.floats()}
 
 
 @st.composite
 def types_and_values(draw: st.DrawFn) -> tuple[pa.DataType, list[Any]]:
-    name, values = draw(_typed(depth=2))
+    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    kind = kind._replace(random=NOT_FINITE.get(kind.type, kind.random))
+    data_type, values = draw(typed(JSON_DDL, kind))
     count = draw(st.sampled_from([1, 5, 40]))
-    rows = draw(st.lists(st.none() | values, min_size=count, max_size=count))
-    return parse_ddl(name), rows
-
-
-@st.composite
-def _typed(draw: st.DrawFn, depth: int) -> tuple[str, st.SearchStrategy[Any]]:
-    kind = draw(st.sampled_from(["leaf", "array", "map", "struct"])) if depth else "leaf"
-    if kind == "leaf":
-        leaf = draw(st.sampled_from(sorted(_LEAVES)))
-        return leaf, _LEAVES[leaf]
-    name, values = draw(_typed(depth - 1))
-    values = st.none() | values
-    if kind == "array":
-        return f"array<{name}>", st.lists(values, max_size=3)
-    if kind == "map":
-        keys = st.text(max_size=3)
-        return f"map<string,{name}>", st.dictionaries(keys, values, max_size=3).map(
-            lambda found: list(found.items())
-        )
-    other, others = draw(_typed(depth - 1))
-    fields = {"a": values, "x y": st.none() | others}
-    return f"struct<a:{name},`x y`:{other}>", st.fixed_dictionaries(fields)
+    return data_type, draw(st.lists(st.none() | values, min_size=count, max_size=count))
 
 
 @given(types_and_values())

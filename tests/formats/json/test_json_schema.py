@@ -120,6 +120,17 @@ def test_an_array_without_one_type_is_read_as_its_text(schema: Any) -> None:
         ({"type": "integer", "connect.type": ["int8"]}, "bigint"),
         ({"anyOf": [WHOLE, {"minimum": 2}]}, "string"),
         ({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": WHOLE}}, "bigint"),
+        ({"properties": {"a": {"type": ["null", "integer"]}}}, "a bigint"),
+        ({"properties": {"a": {"oneOf": [NULL, TEXT]}}}, "a string"),
+        ({"properties": {"a": {"type": "integer", "connect.type": "int8"}}}, "a tinyint"),
+        ({"properties": {"a": {"enum": ["x", "y"]}, "b": {"const": 1}}}, "a string, b bigint"),
+        ({"properties": {"a": {"items": TEXT}}}, "a array<string>"),
+        ({"type": "object", "additionalProperties": NUMBER}, "map<string,double>"),
+        ({"type": "object"}, "string"),
+        (
+            {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"type": "boolean"}}}}},
+            "a boolean",
+        ),
     ],
 )
 def test_what_has_one_type_has_it(schema: Any, ddl: str) -> None:

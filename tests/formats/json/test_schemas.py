@@ -16,40 +16,10 @@ from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.schema import check_written, type_of
 from kafka_formats.payload.schema_text import SchemaText
 
-STRING = {"type": "string"}
-
 
 def found(schema: Any, *dependencies: tuple[str, Any]) -> pa.DataType:
     texts = tuple((name, json.dumps(each)) for name, each in dependencies)
     return type_of(SchemaText(json.dumps(schema), texts))
-
-
-@pytest.mark.parametrize(
-    ("schema", "ddl"),
-    [
-        ({"properties": {"a": {"type": ["null", "integer"]}}}, "a bigint"),
-        ({"properties": {"a": {"oneOf": [{"type": "null"}, STRING]}}}, "a string"),
-        ({"properties": {"a": {"type": "integer", "connect.type": "int8"}}}, "a tinyint"),
-        ({"properties": {"a": {"enum": ["x", "y"]}, "b": {"const": 1}}}, "a string, b bigint"),
-        ({"properties": {"a": {"items": STRING}}}, "a array<string>"),
-        ({"type": "object", "additionalProperties": {"type": "number"}}, "map<string,double>"),
-        ({"type": "object"}, "string"),
-        (
-            {"allOf": [{"properties": {"a": STRING}}], "properties": {"b": STRING}},
-            "a string, b string",
-        ),
-        (
-            {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"type": "boolean"}}}}},
-            "a boolean",
-        ),
-    ],
-)
-def test_the_type_of_a_json_schema(schema: Any, ddl: str) -> None:
-    assert {*_flat(found(schema))} == {*_flat(parse_ddl(ddl))}
-
-
-def _flat(data_type: pa.DataType) -> list[Any]:
-    return [*data_type] if pa.types.is_struct(data_type) else [data_type]
 
 
 def test_references_lead_to_other_schemas() -> None:

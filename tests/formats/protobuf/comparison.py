@@ -89,7 +89,7 @@ class Comparison:
             values, is_broken = self._decoder.decode(array, 0)
         values.validate(full=True)
         self.scanned += (len(array) - sum(seen)) // times
-        first = pa.array(range(0, len(array), times))
+        first = pa.array(range(0, len(array), times), pa.int64())
         rows = with_type(values.take(first), in_numbers(self.to)).to_pylist()
         return [
             BROKEN if broken else comparable(row, self.to)

@@ -15,7 +15,6 @@ from kafka_formats.arrow.decimals import NOT_A_DECIMAL
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf import decoder as protobuf_decoder
 from kafka_formats.protobuf.decimals import Told, told_by
 from kafka_formats.query.formats import FORMATS
 from tests.formats.protobuf.messages import message_class
@@ -64,11 +63,6 @@ UNTOLD = SchemaText(
     "confluent.type.Decimal d = 1; }"
 )
 Value: Any = message_class(SCHEMA, "shop.Value")
-
-
-@pytest.fixture(params=[0, protobuf_decoder._MANY], ids=["at once", "one by one"])
-def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protobuf_decoder, "_MANY", request.param)
 
 
 def decode(payload: bytes, to: pa.DataType = TYPE, schema: SchemaText = SCHEMA) -> Any:

@@ -22,8 +22,9 @@ from kafka_formats.protobuf.descriptors import files_of, message_of
 from kafka_formats.protobuf.layout import layout_for
 from kafka_formats.protobuf.plan import plan_for
 from tests.formats.arrow.test_bytes_cursor import varint
+from tests.formats.protobuf.all_types import ALL, PROTOBUF, TYPE, All, messages
 from tests.formats.protobuf.messages import message_class
-from tests.formats.protobuf.test_decoder import ALL, PROTOBUF, TIMES, TYPE, All, messages
+from tests.formats.protobuf.test_decoder import TIMES
 
 
 def marked(

@@ -7,186 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from unittest import mock
 
 import pyarrow as pa
 import pytest
-from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.options.settings import Format
-from kafka_formats.payload.format import Values
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf import decoder as protobuf_decoder
-from kafka_formats.query.formats import FORMATS
 from kafka_formats.schema_ids.frames import InHeader
 from tests.arrow_owners import borrowed_bytes
+from tests.formats.protobuf.all_types import ALL, PROTOBUF, SCALARS, TYPE, All, messages
+from tests.formats.protobuf.comparison import BROKEN, Comparison
 from tests.formats.protobuf.messages import message_class
 
-PROTOBUF = FORMATS[Format.PROTOBUF]
-SCALARS = {
-    "double": st.floats(),
-    "float": st.floats(width=32),
-    "int32": st.integers(-(2**31), 2**31 - 1),
-    "int64": st.integers(-(2**63), 2**63 - 1),
-    "uint32": st.integers(0, 2**32 - 1),
-    "uint64": st.integers(0, 2**64 - 1),
-    "sint32": st.integers(-(2**31), 2**31 - 1),
-    "sint64": st.integers(-(2**63), 2**63 - 1),
-    "fixed32": st.integers(0, 2**32 - 1),
-    "fixed64": st.integers(0, 2**64 - 1),
-    "sfixed32": st.integers(-(2**31), 2**31 - 1),
-    "sfixed64": st.integers(-(2**63), 2**63 - 1),
-    "bool": st.booleans(),
-    "string": st.text(max_size=4),
-    "bytes": st.binary(max_size=4),
-}
-UNSIGNED = {"uint32": 32, "fixed32": 32, "uint64": 64, "fixed64": 64}
-ALL = SchemaText(
-    'syntax = "proto3"; package p; message All {'
-    + "".join(
-        f"{kind} plain_{kind} = {n}; optional {kind} optional_{kind} = {n + 20};"
-        f"repeated {kind} list_{kind} = {n + 40};"
-        f"repeated {kind} loose_{kind} = {n + 60}"
-        f"{'' if kind in ('string', 'bytes') else ' [packed = false]'};"
-        f"map<string, {kind}> map_{kind} = {n + 80};"
-        for n, kind in enumerate(SCALARS, 1)
-    )
-    + "oneof either { int32 one = 101; Part two = 102; }"
-    "Part part = 103; repeated Part parts = 104; map<sint64, Part> places = 105;"
-    "enum E { ZERO = 0; ONE = 1; ALSO = -5; } E e = 106; repeated E es = 107;"
-    "message Part { int32 x = 1; string y = 2; repeated int32 zs = 3; } }"
-)
-TYPE = PROTOBUF.type_of(ALL)
-All: Any = message_class(ALL, "p.All")
+COMPARED = Comparison(ALL, TYPE)
 
 
-def values_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Fields of one kind of scalar."""
-    one, several = SCALARS[kind], st.lists(SCALARS[kind], max_size=3)
-    items = st.dictionaries(st.text(max_size=2), SCALARS[kind], max_size=2)
-    fields = {"plain": one, "optional": one, "list": several, "loose": several, "map": items}
-    named = {f"{name}_{kind}": values for name, values in fields.items()}
-    return st.fixed_dictionaries({}, optional=named)
-
-
-PARTS = st.builds(
-    All.Part, x=SCALARS["int32"], y=SCALARS["string"], zs=st.lists(SCALARS["int32"], max_size=3)
-)
-
-
-@st.composite
-def messages(draw: st.DrawFn) -> Any:
-    found = All(es=draw(st.lists(st.integers(-6, 3), max_size=3)), e=draw(st.integers(-6, 3)))
-    for kind in draw(st.sets(st.sampled_from([*SCALARS]), max_size=4)):
-        found.MergeFrom(All(**draw(values_of(kind))))
-    if draw(st.booleans()):
-        found.one = draw(SCALARS["int32"])
-    if draw(st.booleans()):
-        found.part.CopyFrom(draw(PARTS))
-    if draw(st.booleans()):
-        found.two.CopyFrom(draw(PARTS))
-    found.parts.extend(draw(st.lists(PARTS, max_size=3)))
-    for key, part in draw(st.dictionaries(SCALARS["sint64"], PARTS, max_size=2)).items():
-        found.places[key].CopyFrom(part)
-    return found
-
-
-def symbol(number: int) -> str:
-    return {0: "ZERO", 1: "ONE", -5: "ALSO"}.get(number, f"UNKNOWN_ENUM_VALUE_E_{number}")
-
-
-def signed(name: str, value: Any) -> Any:
-    bits = UNSIGNED.get(name.rsplit("_", maxsplit=1)[-1])
-    return value - 2**bits if bits and value >= 2 ** (bits - 1) else value
-
-
-def part_of(found: Any) -> dict[str, Any]:
-    return {"x": found.x, "y": found.y, "zs": [*found.zs]}
-
-
-def expected(found: Any) -> dict[str, Any]:
-    """A message as Spark shows it, a field at a time."""
-    row: dict[str, Any] = {}
-    for kind in SCALARS:
-        row[f"plain_{kind}"] = signed(kind, getattr(found, f"plain_{kind}"))
-        name = f"optional_{kind}"
-        row[name] = signed(kind, getattr(found, name)) if found.HasField(name) else None
-        for name in (f"list_{kind}", f"loose_{kind}"):
-            row[name] = [signed(kind, each) for each in getattr(found, name)]
-        items = getattr(found, f"map_{kind}").items()
-        row[f"map_{kind}"] = [(key, signed(kind, value)) for key, value in items]
-    row["one"] = found.one if found.HasField("one") else None
-    row["two"] = part_of(found.two) if found.HasField("two") else None
-    row["part"] = part_of(found.part) if found.HasField("part") else None
-    row["parts"] = [part_of(each) for each in found.parts]
-    row["places"] = [(key, part_of(each)) for key, each in found.places.items()]
-    row["e"] = symbol(found.e)
-    row["es"] = [symbol(each) for each in found.es]
-    return {field.name: row[field.name] for field in TYPE}
-
-
-def in_order(row: dict[str, Any] | None) -> Any:
-    """Maps have no order."""
-    if row is None:
-        return None
-    maps = {field.name for field in TYPE if pa.types.is_map(field.type)}
-    return {
-        name: sorted(value, key=lambda pair: str(pair[0])) if name in maps else value
-        for name, value in row.items()
-    }
-
-
-def decode(payloads: Sequence[bytes | None], many: int = protobuf_decoder._MANY) -> Values:
-    """Decode payloads, all at once if there are as many."""
-    with mock.patch.object(protobuf_decoder, "_MANY", many):
-        found = (
-            PROTOBUF.decoder_factory(ALL, TYPE, None)
-            .for_schema(None)
-            .decode(pa.array(payloads, pa.binary()), 0)
-        )
-    found.values.validate(full=True)
-    assert found.values.type == TYPE
-    assert len(found.values) == len(payloads)
-    return found
-
-
-@pytest.fixture(params=[0, protobuf_decoder._MANY], ids=["at once", "one by one"])
-def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of a few payloads: both ways to read them."""
-    # The number of payloads decides; tests of few of them could not choose otherwise.
-    monkeypatch.setattr(protobuf_decoder, "_MANY", request.param)
-
-
-def check(payloads: Sequence[bytes | None]) -> None:
-    check_values(payloads, decode(payloads))
-    check_values(payloads, decode(payloads, many=0))
-
-
-def check_values(payloads: Sequence[bytes | None], found: Values) -> None:
+def check_payloads(payloads: Sequence[bytes]) -> None:
+    """Payloads are read alike at once, one by one and by the runtime; broken ones are explained."""
+    found = COMPARED.differences(payloads)
+    assert not found, "\n".join(map(str, found))
     decoder = PROTOBUF.decoder_factory(ALL, TYPE, None).for_schema(None)
-    for payload, value, is_broken in zip(
-        payloads, found.values.to_pylist(), found.is_broken.tolist(), strict=True
-    ):
-        try:
-            wanted = None if payload is None else expected(All.FromString(payload))
-        except DecodeError:
-            assert is_broken
-            assert payload is not None
-            assert decoder.explain(payload).reason.startswith("it is not a p.All: ")
-            continue
-        assert not is_broken
-        # Not `==`: NaN is none.
-        assert repr(in_order(value)) == repr(in_order(wanted))
+    for each in payloads:
+        if COMPARED.wanted(each) == BROKEN:
+            assert decoder.explain(each).reason.startswith("it is not a p.All: ")
 
 
 @pytest.mark.no_cover
 @pytest.mark.many_inputs
-@given(st.lists(st.one_of(st.none(), messages()), max_size=3))
+@given(st.lists(messages(), max_size=3))
 def test_generated_messages(found: list[Any]) -> None:
-    check([each and each.SerializeToString() for each in found])
+    check_payloads([each.SerializeToString() for each in found])
 
 
 @pytest.mark.no_cover
@@ -197,13 +49,13 @@ def test_damaged_payloads(found: Any, data: st.DataObject) -> None:
     flipped = bytearray(whole)
     if flipped:
         flipped[at] ^= 1 << data.draw(st.integers(0, 7))
-    check([whole, whole[:at], bytes(flipped), whole + data.draw(st.binary(max_size=8))])
+    check_payloads([whole, whole[:at], bytes(flipped), whole + data.draw(st.binary(max_size=8))])
 
 
 @pytest.mark.many_inputs
 @given(st.lists(st.binary(max_size=40), max_size=5))
 def test_any_bytes(payloads: list[bytes]) -> None:
-    check(payloads)
+    check_payloads(payloads)
 
 
 TIMES = SchemaText(

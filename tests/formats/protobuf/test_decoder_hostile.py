@@ -7,13 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_formats.errors import SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf import decoder as protobuf_decoder
 from kafka_formats.query.formats import FORMATS
 from tests.formats.arrow.test_bytes_cursor import varint
-from tests.formats.protobuf.test_decoder import ALL, TYPE, All, decode
+from tests.formats.protobuf.all_types import ALL, TYPE, All
 
 PROTOBUF = FORMATS[Format.PROTOBUF]
 # As deep as protobuf reads messages in messages and unknown groups, in Java, C and Python.
@@ -24,11 +22,6 @@ CHAIN = SchemaText(
     + f"message M{DEPTH} {{ int32 x = 2; }}"
 )
 CIRCLE = SchemaText('syntax = "proto3"; message A { int32 x = 1; A a = 2; map<int32, A> m = 3; }')
-
-
-@pytest.fixture(params=[0, protobuf_decoder._MANY], ids=["at once", "one by one"])
-def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protobuf_decoder, "_MANY", request.param)
 
 
 def field(number: int, wire_type: int, rest: bytes = b"") -> bytes:
@@ -55,6 +48,7 @@ def is_broken(schema: SchemaText, to: pa.DataType, *payloads: bytes) -> list[boo
     return verdicts[:-1]
 
 
+@pytest.mark.usefixtures("many")
 @pytest.mark.parametrize(
     "payload",
     [
@@ -67,7 +61,7 @@ def is_broken(schema: SchemaText, to: pa.DataType, *payloads: bytes) -> list[boo
 )
 def test_fault_64_hostile_payloads_are_broken_alone(payload: bytes) -> None:
     good = All(plain_int32=5).SerializeToString()
-    assert decode([good, payload, None, good]).is_broken.tolist() == [False, True, False, False]
+    assert is_broken(ALL, TYPE, good, payload, good) == [False, True, False]
 
 
 @pytest.mark.usefixtures("many")
@@ -168,10 +162,3 @@ def test_a_timestamp_of_other_types_is_a_struct(fields: str, payload: bytes, wan
     )
     assert found.is_broken.tolist() == [False]
     assert found.values.to_pylist() == [{"at": wanted}]
-
-
-def test_messages_deeper_than_any_reader_reads() -> None:
-    deep = "".join(f"message M{n} {{ M{n + 1} m = 1; }}" for n in range(600))
-    schema = SchemaText(f'syntax = "proto3"; {deep} message M600 {{ int32 x = 1; }}')
-    with pytest.raises(SchemaError, match=r"the field M100\.m is in more than 100 messages"):
-        PROTOBUF.type_of(schema)

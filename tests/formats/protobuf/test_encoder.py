@@ -12,17 +12,10 @@ from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.formats import FORMATS
+from tests.formats.protobuf.all_types import ALL, TYPE, All, messages
 from tests.formats.protobuf.messages import message_class
-from tests.formats.protobuf.test_decoder import (
-    ALL,
-    OLD,
-    TIMES,
-    TYPE,
-    All,
-    expected,
-    in_order,
-    messages,
-)
+from tests.formats.protobuf.test_decoder import OLD, TIMES
+from tests.formats.protobuf.witness import row_of
 
 PROTOBUF = FORMATS[Format.PROTOBUF]
 
@@ -32,11 +25,10 @@ def test_there_and_back(found: Any) -> None:
     if found.e not in {0, 1, -5}:
         found.ClearField("e")
     found.es[:] = [each for each in found.es if each in {0, 1, -5}]
-    row = expected(found)
+    row = row_of(All, found.SerializeToString(), TYPE)
     payloads = PROTOBUF.encoder(ALL).encode(pa.array([row, row], TYPE))
-    again = All.FromString(payloads[1].as_py())
     # Not `==`: NaN is none.
-    assert repr(in_order(expected(again))) == repr(in_order(row))
+    assert repr(row_of(All, payloads[1].as_py(), TYPE)) == repr(row)
 
 
 @pytest.mark.parametrize("micros", [0, 1, -1, -1_000_001, 1_500_000, -(2**62)])

@@ -17,7 +17,6 @@ from google.protobuf.message import Message
 
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf import decoder as protobuf_decoder
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.query.formats import FORMATS
 from tests.formats.arrow.test_bytes_cursor import varint
@@ -82,11 +81,6 @@ ROW: dict[str, Any] = {
     "FromString": [1, 2],
     "ByteSize": [(1, "c")],
 }
-
-
-@pytest.fixture(params=[0, protobuf_decoder._MANY], ids=["at once", "one by one"])
-def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protobuf_decoder, "_MANY", request.param)
 
 
 @pytest.mark.usefixtures("many")

@@ -13,7 +13,7 @@ from kafka_formats.payload.format import DecoderFactory, PayloadDecoder, Values
 from kafka_formats.query import decoder as query_decoder
 from kafka_formats.query.decoder import Decoder
 from kafka_formats.schema_ids.frames import SchemaId
-from tests.formats.suite.reading import raw, records
+from tests.formats.suite.reading import Value, records
 
 TYPE = pa.int64()
 
@@ -35,7 +35,7 @@ def decoder(decoders: DecoderFactory, mode: Mode) -> Decoder:
 
 
 def batch(given: Decoder, *schema_ids: int) -> pa.RecordBatch:
-    values = [raw(b"\0" + each.to_bytes(4, "big") + b"x" * each) for each in schema_ids]
+    values = [Value(b"\0" + each.to_bytes(4, "big") + b"x" * each) for each in schema_ids]
     return records(values).select([*given.source_columns])
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 
 from kafka_formats.options.settings import Format
@@ -21,11 +22,12 @@ from tests.formats.avro.resolution.pairs import Pair
 from tests.formats.protobuf.evolution import Field, Schema, types_alike
 from tests.formats.query.test_evolution_values import (
     HELD,
-    KINDS,
     STOPS,
     as_a_writer_writes,
     compare,
 )
+from tests.formats.suite.kinds import KINDS
+from tests.formats.suite.of_json import JSON_SCHEMA
 
 pytestmark = pytest.mark.no_cover
 
@@ -136,31 +138,18 @@ def test_protobuf() -> None:
     assert min(found[HELD], found[STOPS]) > 1_000, found
 
 
-_ENDS: Final[Mapping[str, tuple[Any, ...]]] = {
-    "integer": (0, -1, 2**24 + 1, 2**53 + 1, 2**63 - 1, -(2**63)),
-    "int32": (0, -1, 2**24 + 1, 2**31 - 1, -(2**31)),
-    "int8": (0, 127, -128),
-    "number": (0.0, 0.1, 1e300, 5e-324, 2.0**53),
-    "float32": (0.0, 0.5, 2.0**24),
-    "boolean": (True, False),
-    "string": ("", "1", "AA==", "true", "ÿ"),
-    "bytes": ("", "AA==", "/w=="),
-}
-
-
 def json_pairs() -> Iterator[tuple[SchemaText, SchemaText, list[bytes]]]:
-    for (written, read), nested in product(product(KINDS, KINDS), (False, True)):
-
-        def schema_of(kind: str, nested: bool = nested) -> SchemaText:
-            one = KINDS[kind][0]
-            field = {"type": "array", "items": one} if nested else one
-            return SchemaText(json.dumps({"type": "object", "properties": {"a": field}}))
-
-        rows = [{"a": [each] if nested else each} for each in (*_ENDS[written], None)]
-        yield schema_of(written), schema_of(read), [json.dumps(each).encode() for each in rows]
+    names = sorted(JSON_SCHEMA.types)
+    for (written, read), nested in product(product(names, names), (False, True)):
+        columns, other = (
+            pa.struct([("a", pa.list_(KINDS[each].type) if nested else KINDS[each].type)])
+            for each in (written, read)
+        )
+        rows = [{"a": [each] if nested else each} for each in (*KINDS[written].values, None)]
+        writer, reader = (SchemaText(JSON_SCHEMA.schema(each)) for each in (columns, other))
+        yield writer, reader, [JSON_SCHEMA.encode(columns, each) for each in rows]
 
 
 def test_json_schema() -> None:
-    assert _ENDS.keys() == KINDS.keys()
     found = outcomes(Format.JSON, json_pairs())
     assert min(found[HELD], found[STOPS]) > 100, found

@@ -34,6 +34,8 @@ from tests.formats.protobuf.evolution import (
     random_schema,
 )
 from tests.formats.protobuf.messages import message_class
+from tests.formats.suite.kinds import KINDS
+from tests.formats.suite.of_json import JSON_SCHEMA
 from tests.formats.times import as_numbers
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
@@ -199,49 +201,25 @@ def test_protobuf_with_new_seeds() -> None:
     protobuf_outcomes(range(first, first + 10_000))
 
 
-KINDS: Final[Mapping[str, tuple[dict[str, Any], st.SearchStrategy[Any]]]] = {
-    "integer": ({"type": "integer"}, st.integers(-(2**63), 2**63 - 1)),
-    "int32": ({"type": "integer", "connect.type": "int32"}, st.integers(-(2**31), 2**31 - 1)),
-    "int8": ({"type": "integer", "connect.type": "int8"}, st.integers(-(2**7), 2**7 - 1)),
-    "number": ({"type": "number"}, st.floats(allow_nan=False, allow_infinity=False)),
-    "float32": (
-        {"type": "number", "connect.type": "float32"},
-        st.floats(width=32, allow_nan=False, allow_infinity=False),
-    ),
-    "boolean": ({"type": "boolean"}, st.booleans()),
-    "string": ({"type": "string"}, st.text(max_size=3)),
-    "bytes": ({"type": "string", "connect.type": "bytes"}, st.sampled_from(["", "AA==", "/w=="])),
-}
-
-
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[SchemaText, SchemaText, list[bytes]]:
     """Two schemas, and documents of the first."""
-    names = st.sampled_from("abc")
-    written = draw(st.dictionaries(names, st.sampled_from([*KINDS]), min_size=1))
-    read = written | draw(st.dictionaries(names, st.sampled_from([*KINDS])))
+    names, kinds = st.sampled_from("abc"), st.sampled_from(sorted(JSON_SCHEMA.types))
+    written = draw(st.dictionaries(names, kinds, min_size=1))
+    read = written | draw(st.dictionaries(names, kinds))
     for name in draw(st.sets(names)):
         read.pop(name, None) if len(read) > 1 else None
     nested = draw(st.booleans())
-    rows = draw(
-        st.lists(
-            st.fixed_dictionaries(
-                {}, optional={name: st.none() | KINDS[kind][1] for name, kind in written.items()}
-            ),
-            max_size=4,
-        )
-    )
+    values = {name: st.none() | KINDS[kind].random for name, kind in written.items()}
+    rows = draw(st.lists(st.fixed_dictionaries({}, optional=values), max_size=4))
 
-    def schema_of(kinds: Mapping[str, str]) -> SchemaText:
-        struct = {
-            "type": "object",
-            "properties": {name: KINDS[kind][0] for name, kind in kinds.items()},
-        }
-        whole = {"type": "object", "properties": {"rows": {"type": "array", "items": struct}}}
-        return SchemaText(json.dumps(whole if nested else struct))
+    def columns(kinds: Mapping[str, str]) -> pa.StructType:
+        struct = pa.struct([(name, KINDS[kind].type) for name, kind in kinds.items()])
+        return pa.struct([("rows", pa.list_(struct))]) if nested else struct
 
-    texts = [json.dumps({"rows": [row]} if nested else row).encode() for row in rows]
-    return schema_of(written), schema_of(read), texts
+    writer, reader = (SchemaText(JSON_SCHEMA.schema(columns(each))) for each in (written, read))
+    given_rows = [{"rows": [each]} if nested else each for each in rows]
+    return writer, reader, [JSON_SCHEMA.encode(columns(written), each) for each in given_rows]
 
 
 @given(documents())

@@ -12,7 +12,7 @@ from tests.formats.schema_ids.test_glue import framed
 from tests.formats.suite.of_avro import AVRO
 from tests.formats.suite.of_protobuf import PROTOBUF
 from tests.formats.suite.places import PACKED
-from tests.formats.suite.reading import TOPIC, Value, raw
+from tests.formats.suite.reading import TOPIC, Value
 from tests.formats.suite.topics import FIRST, PERMISSIVE, topic
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -23,7 +23,7 @@ FIRST_ID = version_id(TOPIC, 1)
 def test_zlib_data_that_is_cut_short() -> None:
     with topic(AVRO, PACKED, FIRST) as orders:
         good = orders.value(1, {"id": 5})
-        cut = raw((good.payload or b"")[:-3])
+        cut = Value((good.payload or b"")[:-3])
         rows = orders.query(["value", "_error", "_raw"], PERMISSIVE).read(good, cut)
     reason = f"the value: (schema version {FIRST_ID}) its zlib data is cut short"
     assert rows[0] == {"value": {"id": 5}, "_error": None, "_raw": None}
@@ -35,7 +35,7 @@ def test_bombs_are_unpacked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_formats.schema_ids.glue.MAX_UNPACKED_BYTES", 100_000)
     with topic(AVRO, PACKED, FIRST) as orders:
         good = orders.value(1, {"id": 5})
-        bomb = raw((good.payload or b"")[:18] + zlib.compress(bytes(200_000), 9))
+        bomb = Value((good.payload or b"")[:18] + zlib.compress(bytes(200_000), 9))
         rows = orders.query(["value", "_error"], PERMISSIVE).read(bomb, *[good] * 20, bomb)
     assert [row["value"] for row in rows] == [None, *[{"id": 5}] * 20, None]
     assert rows[0]["_error"].endswith("it unpacks to more than 100000 bytes")

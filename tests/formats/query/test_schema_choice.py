@@ -10,7 +10,7 @@ import pytest
 from tests.config_error import config_error
 from tests.fakes.registry import registry, subjects
 from tests.formats.protobuf.messages import descriptor_set
-from tests.formats.suite.reading import Query, columns_of, raw
+from tests.formats.suite.reading import Query, Value, columns_of, written
 
 ID = pa.struct({"id": pa.int64()})
 ORDERS = {
@@ -30,7 +30,7 @@ def described(file: Path, message: str = "shop.Order") -> dict[str, str]:
 def test_a_message_of_a_descriptor_set(tmp_path: Path) -> None:
     options = described(descriptor_set(tmp_path, ORDERS, "orders.proto", "lines.proto"))
     assert columns_of(options) == {"value": ID}
-    assert Query(options, ["value"]).read(raw(b"\x08\x05")) == [{"value": {"id": 5}}]
+    assert Query(options, ["value"]).read(Value(b"\x08\x05")) == [{"value": {"id": 5}}]
 
 
 def test_a_descriptor_set_that_cannot_be_used(tmp_path: Path) -> None:
@@ -69,5 +69,8 @@ def test_a_message_of_a_registered_schema(framing: str) -> None:
             "value.framing": framing,
             "schema.registry.url": fake.url,
         }
-        rows = Query(options, ["value"]).read(raw(frame + b"\x08\x05"))
+        rows = Query(options, ["value"]).read(Value(frame + b"\x08\x05"))
+        given = pa.RecordBatch.from_arrays([pa.array([{"id": 5}], ID)], ["value"])
+        payloads = written(options, given)["value"].to_pylist()
     assert rows == [{"value": {"id": 5}}]
+    assert payloads == [frame + b"\x08\x05"]

@@ -36,7 +36,6 @@ class Form:
         needs_written_schema: Whether a payload is read with the schema that it was written with.
         resolves: Whether the schema of a payload must have each column that has no default.
         needs_no_schema: Whether the wanted type is schema enough.
-        has_name: Whether the schema has a full name, for strategies of subjects.
         derived: The name of a schema that is made of a column; None if none is made.
         has_null_items: Whether items of lists and values of maps can be null.
         has_lists_in_lists: Whether a list can be an item of a list or a value of a map.
@@ -69,3 +68,18 @@ class Form:
     def format(self) -> str:
         """The option `value.format`."""
         return self.name.partition(" ")[0]
+
+
+def as_dicts(to: pa.DataType, value: Any) -> Any:
+    """A value with dicts for the pairs of maps."""
+    if value is None:
+        return None
+    if pa.types.is_struct(to):
+        return {
+            each.name: as_dicts(each.type, value[each.name]) for each in to if each.name in value
+        }
+    if pa.types.is_list(to):
+        return [as_dicts(to.value_type, each) for each in value]
+    if pa.types.is_map(to):
+        return {key: as_dicts(to.item_type, each) for key, each in value}
+    return value

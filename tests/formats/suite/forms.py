@@ -23,3 +23,7 @@ def anywhere(_form: Form) -> bool:
 def each_form(where: Where = anywhere) -> pytest.MarkDecorator:
     """Run a test for each format that has a capability."""
     return pytest.mark.parametrize("form", [*filter(where, FORMS)], ids=str)
+
+
+each_registered: Final = each_form(where=lambda form: form.kind)
+"""Run a test for each format whose schemas registries have."""

@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from tests.formats.suite.form import NAME, Form, Row
+from tests.formats.suite.form import NAME, Form, Row, as_dicts
 from tests.formats.suite.kinds import KINDS
 
 _NAMES = {
@@ -59,7 +59,7 @@ def _parsed(columns: pa.StructType) -> Any:
 
 def _encode(columns: pa.StructType, row: Row) -> bytes:
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, _parsed(columns), _as_dicts(row))
+    fastavro.schemaless_writer(out, _parsed(columns), as_dicts(columns, row))
     return out.getvalue()
 
 
@@ -68,17 +68,6 @@ def _parse(columns: pa.StructType, payload: bytes) -> Any:
     found = fastavro.schemaless_reader(rest, _parsed(columns), None)
     assert not rest.read()
     return found
-
-
-def _as_dicts(value: Any) -> Any:
-    """A row with dicts for the pairs of maps."""
-    if isinstance(value, dict):
-        return {name: _as_dicts(each) for name, each in value.items()}
-    if isinstance(value, list):
-        if value and isinstance(value[0], tuple):
-            return {name: _as_dicts(each) for name, each in value}
-        return [_as_dicts(each) for each in value]
-    return value
 
 
 _TREE = {

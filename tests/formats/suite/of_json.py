@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from tests.formats.suite.form import NAME, Form, Row
+from tests.formats.suite.form import NAME, Form, Row, as_dicts
 from tests.formats.suite.kinds import KINDS
 
 _TYPES = {
@@ -50,14 +50,16 @@ def _ddl(to: pa.DataType) -> str:
     return _DDL[to]
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+def plain(columns: pa.StructType, row: Row) -> Any:
+    """A row as JSON has it."""
+    return _plain(as_dicts(columns, row))
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):
-        if value and isinstance(value[0], tuple):
-            return {name: plain(each) for name, each in value}
-        return [plain(each) for each in value]
+        return [_plain(each) for each in value]
     return _LEAVES[type(value)](value) if type(value) in _LEAVES else value
 
 
@@ -69,8 +71,8 @@ _LEAVES: Final[Mapping[type, Callable[[Any], Any]]] = {
 }
 
 
-def _encode(_columns: pa.StructType, row: Row) -> bytes:
-    return json.dumps(plain(row)).encode()
+def _encode(columns: pa.StructType, row: Row) -> bytes:
+    return json.dumps(plain(columns, row)).encode()
 
 
 def _parse(columns: pa.StructType, payload: bytes) -> Any:

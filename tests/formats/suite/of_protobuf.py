@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -31,33 +32,35 @@ def _number(name: str) -> int:
     return zlib.crc32(name.encode()) % 15_000 + 1
 
 
-def _message(columns: pa.StructType, name: str) -> str:
-    nested: list[str] = []
-    fields = [_field(each, nested) for each in columns]
-    return f"message {name} {{ {' '.join([*nested, *fields])} }}"
+def _messages(columns: pa.StructType, name: str) -> Iterator[str]:
+    """A message, and those of its fields, one beside the other: protoc nests few."""
+    fields = " ".join(_field(each, f"{name}_{each.name}") for each in columns)
+    yield f"message {name} {{ {fields} }}"
+    for each in columns:
+        to = each.type
+        inner = getattr(to, "value_type", getattr(to, "item_type", to))
+        if pa.types.is_struct(inner):
+            yield from _messages(inner, f"{name}_{each.name}")
 
 
-def _field(field: pa.Field, nested: list[str]) -> str:
+def _field(field: pa.Field, message: str) -> str:
     to, label = field.type, "optional " if field.nullable else ""
     if pa.types.is_list(to):
-        kind, label = _type(to.value_type, field.name, nested), "repeated "
+        kind, label = _type(to.value_type, message), "repeated "
     elif pa.types.is_map(to):
-        kind, label = f"map<string, {_type(to.item_type, field.name, nested)}>", ""
+        kind, label = f"map<string, {_type(to.item_type, message)}>", ""
     else:
-        kind = _type(to, field.name, nested)
+        kind = _type(to, message)
     return f"{label}{kind} {field.name} = {_number(field.name)};"
 
 
-def _type(to: pa.DataType, name: str, nested: list[str]) -> str:
-    if pa.types.is_struct(to):
-        nested.append(_message(to, f"Of_{name}"))
-        return f"Of_{name}"
-    return _NAMES[to]
+def _type(to: pa.DataType, message: str) -> str:
+    return message if pa.types.is_struct(to) else _NAMES[to]
 
 
 def _schema(columns: pa.StructType, name: str = NAME) -> str:
     imported = 'import "google/protobuf/timestamp.proto";'
-    return f'syntax = "proto3"; {imported} {_message(columns, name)}'
+    return f'syntax = "proto3"; {imported} {" ".join(_messages(columns, name))}'
 
 
 @cache
@@ -66,7 +69,7 @@ def _class(text: str) -> Any:
 
 
 def _encode(columns: pa.StructType, row: Row) -> bytes:
-    message = ParseDict(plain(row), _class(_schema(columns))())
+    message = ParseDict(plain(columns, row), _class(_schema(columns))())
     payload: bytes = message.SerializeToString()
     return payload
 

@@ -14,12 +14,10 @@ from tests.formats.suite.reading import TOPIC, Value
 
 Texts: TypeAlias = Sequence[str]
 """The texts of the versions of a schema, which have the numbers and ids from 1 on."""
-_REGISTRY: Final = {"schema.registry.url": "URL", "schema.registry.max.retries": "0"}
-_GLUE: Final = {
-    "value.framing": "glue",
-    "schema.registry.glue.region": "eu-west-1",
-    "schema.registry.glue.endpoint": "URL",
-}
+
+
+def _of_none(_form: Form, _texts: Texts) -> Callable[[Received], Reply]:
+    return subjects()
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Place:
 
     Attributes:
         name: For the ids of tests.
-        options: Of a read; `URL` stands for the address of the registry.
+        options: Of a read; `URL` is the address of the registry, and `SCHEMA` the latest version.
         frame: A record's value, of the format, the number of the version and the payload.
         respond: The responses of the registry.
         id: The id of a version, as a user and reasons name it; None if payloads have none.
@@ -37,9 +35,9 @@ class Place:
     """
 
     name: str
-    options: Callable[[Form, Texts], Mapping[str, str]]
+    options: Mapping[str, str]
     frame: Callable[[Form, int, bytes], Value]
-    respond: Callable[[Form, Texts], Callable[[Received], Reply]]
+    respond: Callable[[Form, Texts], Callable[[Received], Reply]] = _of_none
     id: Callable[[int], object] | None = None
     unknown: str = ""
     without: str = ""
@@ -57,22 +55,27 @@ def id_of(number: int) -> bytes:
     return b"\0" + number.to_bytes(4, "big")
 
 
-def _subjects(form: Form, texts: Texts) -> Callable[[Received], Reply]:
-    versions = [
-        {"id": number, "schema": text, "schemaType": form.kind}
-        for number, text in enumerate(texts, 1)
-    ]
-    return subjects(**{f"{TOPIC}-value": versions})
+def _of_registry(name: str, frame: Callable[[Form, int, bytes], Value]) -> Place:
+    def respond(form: Form, texts: Texts) -> Callable[[Received], Reply]:
+        versions = [
+            {"id": number, "schema": text, "schemaType": form.kind}
+            for number, text in enumerate(texts, 1)
+        ]
+        return subjects(**{f"{TOPIC}-value": versions})
+
+    return Place(
+        name,
+        {"schema.registry.url": "URL", "schema.registry.max.retries": "0"},
+        frame,
+        respond,
+        lambda number: number,
+        unknown="responded with 404",
+        without="it has no schema id: it begins with the bytes 78, and has 1 in all",
+    )
 
 
 def _in_header(form: Form, number: int, payload: bytes) -> Value:
     return Value(payload, [{"key": "__value_schema_id", "value": id_of(number) + form.suffix}])
-
-
-_OF_REGISTRY: Final = {
-    "unknown": "responded with 404",
-    "without": "it has no schema id: it begins with the bytes 78, and has 1 in all",
-}
 
 
 def _of_glue(name: str, *, packed: bool) -> Place:
@@ -81,7 +84,11 @@ def _of_glue(name: str, *, packed: bool) -> Place:
 
     return Place(
         name,
-        lambda _form, _texts: _GLUE,
+        {
+            "value.framing": "glue",
+            "schema.registry.glue.region": "eu-west-1",
+            "schema.registry.glue.endpoint": "URL",
+        },
         frame,
         lambda form, texts: glue({TOPIC: [*texts]}, kind=str(form.kind)),
         lambda number: version_id(TOPIC, number),
@@ -92,34 +99,21 @@ def _of_glue(name: str, *, packed: bool) -> Place:
 
 GIVEN: Final = Place(
     "a given schema",
-    lambda _form, texts: {"value.schema": texts[-1]},
+    {"value.schema": "SCHEMA"},
     lambda _form, _number, payload: Value(payload),
-    lambda _form, _texts: subjects(),
 )
-PREFIX: Final = Place(
+PREFIX: Final = _of_registry(
     "before the payload",
-    lambda _form, _texts: _REGISTRY,
     lambda form, number, payload: Value(id_of(number) + form.suffix + payload),
-    _subjects,
-    lambda number: number,
-    **_OF_REGISTRY,
 )
-HEADER: Final = Place(
-    "in a header",
-    lambda _form, _texts: _REGISTRY,
-    _in_header,
-    _subjects,
-    lambda number: number,
-    **_OF_REGISTRY,
-)
+HEADER: Final = _of_registry("in a header", _in_header)
 IN_GLUE: Final = _of_glue("of Glue", packed=False)
 PACKED: Final = _of_glue("of Glue, packed", packed=True)
 CONNECT: Final = Place(
     "of Connect",
-    lambda _form, texts: {"value.framing": "connect", "value.schema": texts[-1]},
+    {"value.framing": "connect", "value.schema": "SCHEMA"},
     lambda _form, _number, payload: Value(b'{"schema":{"type":"struct"},"payload":%s}' % payload),
-    lambda _form, _texts: subjects(),
-    lambda _number: "in the payload",
+    id=lambda _number: "in the payload",
 )
 WITH_IDS: Final = (PREFIX, HEADER, PACKED)
 PLACES: Final = (GIVEN, *WITH_IDS, CONNECT)

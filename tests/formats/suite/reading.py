@@ -1,4 +1,4 @@
-"""Reads and writes of the suite: the only module of it that calls the code under test.
+"""Reads and writes of the suite, which no other module of it plans.
 
 A read is planned as a driver does it, pickled, and run as tasks do it.
 """
@@ -12,11 +12,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from kafka_formats import topic as alone
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.formats import parse_write_formats
-from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS
 from kafka_formats.query.decoder import BrokenRecord, Decoder
-from kafka_formats.query.query_formats import QueryFormats, decoder_of
+from kafka_formats.query.query_formats import QueryFormats
+from kafka_formats.query.stage import Stage, through
 from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_protocol.columnar.arrays.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
 
@@ -25,11 +26,6 @@ PARTITION: Final = 3
 FIRST_OFFSET: Final = 40
 Row: TypeAlias = dict[str, Any]
 Options: TypeAlias = Mapping[str, str]
-_KNOWN: Final = {
-    **{field.name: field.type for field in (*RECORD_SCHEMA, TIMESTAMP_MS)},
-    **{ERROR_COLUMN: pa.string()},
-    **dict.fromkeys(RAW_COLUMNS, pa.binary()),
-}
 
 
 class Value(NamedTuple):
@@ -40,11 +36,6 @@ class Value(NamedTuple):
 
 
 NULL: Final = Value(None)
-
-
-def raw(payload: bytes) -> Value:
-    """A value as it is, without the id of a schema."""
-    return Value(payload)
 
 
 class Query:
@@ -67,26 +58,19 @@ class Query:
         *,
         puts_aside: bool = False,
     ) -> None:
-        types = types or {}
-        formats = parse_alone(options).formats
-        query = QueryFormats(formats, topics)
-        told = [name for name in formats.decoded_columns if name in columns and name not in types]
-        known = {**_KNOWN, **query.columns(told), **types}
-        decoder = decoder_of(
-            pa.schema([(name, known[name]) for name in columns]),
-            query,
-            checked_text=[],
-            mode=formats.mode,
-        )
-        self.decoder: Decoder = pickle.loads(pickle.dumps(decoder))
+        # As `read_topic` plans it, which then connects to brokers.
+        self.schema, stages = alone._stages(parse_alone(options), topics, columns, types or {})
+        self.stages: tuple[Stage, ...] = pickle.loads(pickle.dumps(stages))
         self.aside: list[tuple[Row, BrokenRecord]] = []
         if puts_aside:
-            self.decoder = replace(self.decoder, put_aside=self._collect)
+            (decoder,) = self.stages
+            assert isinstance(decoder, Decoder)
+            self.stages = (replace(decoder, put_aside=self._collect),)
 
     @property
     def type(self) -> pa.DataType:
         """The type of the values."""
-        return self.decoder.schema.field("value").type
+        return self.schema.field("value").type
 
     def read(self, *values: Value, keys: Sequence[bytes | None] = ()) -> list[Row]:
         """The rows of a batch of records."""
@@ -96,13 +80,16 @@ class Query:
         self, *batches: Sequence[Value], keys: Sequence[bytes | None] = ()
     ) -> list[Row]:
         """The rows of records in several batches, as a task reads them."""
-        given = [records(each, keys).select([*self.decoder.source_columns]) for each in batches]
-        rows: list[Row] = []
-        for found in self.decoder.rows(given):
-            assert found.schema.equals(self.decoder.schema)
+        given = [records(each, keys) for each in batches]
+        return [row for found in self.decode(*given) for row in found.to_pylist()]
+
+    def decode(self, *batches: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The columns of batches of records."""
+        given = (each.select([*self.stages[0].source_columns]) for each in batches)
+        for found in through(self.stages, given):
+            assert found.schema.equals(self.schema)
             found.validate(full=True)
-            rows += found.to_pylist()
-        return rows
+            yield found
 
     def _collect(self, left_out: pa.RecordBatch, faults: Iterator[BrokenRecord]) -> None:
         self.aside += zip(left_out.to_pylist(), faults, strict=True)

@@ -18,8 +18,8 @@ from kafka_formats.errors import (
 from tests.fakes.registry import subjects
 from tests.formats.suite.form import Form
 from tests.formats.suite.forms import each_form
-from tests.formats.suite.places import GIVEN, PREFIX, WITH_IDS, Place
-from tests.formats.suite.reading import FIRST_OFFSET, NULL, TOPIC, Value, raw
+from tests.formats.suite.places import GIVEN, WITH_IDS, Place
+from tests.formats.suite.reading import FIRST_OFFSET, NULL, TOPIC, Value
 from tests.formats.suite.topics import (
     ANN,
     DROPMALFORMED,
@@ -114,7 +114,7 @@ def test_fault_61_payloads_without_an_id_or_of_an_unknown_one(form: Form, place:
     """Payloads that name their fields need no schema of theirs."""
     with topic(form, place) as orders:
         unknown = orders.framed(77, form.encode(SECOND, ANN))
-        given = [unknown, raw(b"x"), raw(b""), orders.value(1, ANN)]
+        given = [unknown, Value(b"x"), Value(b""), orders.value(1, ANN)]
         rows = orders.query(WITH_FAULTS, PERMISSIVE).read(*given)
         about_unknown = about(orders, 77)
     assert [row["value"] for row in rows[1:]] == [None, None, ANN]
@@ -139,17 +139,17 @@ def test_fault_61_a_payload_whose_schema_does_not_fit(form: Form, place: Place) 
     assert rows[0]["_error"].startswith(reason)
 
 
-@each_place(PREFIX, where=lambda form: form.needs_written_schema)
-def test_a_fault_tells_its_kind_and_no_secret(form: Form, place: Place) -> None:
+@each_form(where=lambda form: form.kind and form.needs_written_schema)
+def test_a_fault_tells_its_kind_and_no_secret(form: Form) -> None:
     secret = {
         "schema.registry.basic.auth.credentials.source": "USER_INFO",
         "schema.registry.basic.auth.user.info": f"me:{PASSWORD}",
     }
-    with topic(form, place) as orders:
+    with topic(form) as orders:
         query = orders.query(more={**DROPMALFORMED, **secret}, puts_aside=True)
         orders.fake.respond = subjects(other=[{"id": 3, "schema": "", "schemaType": "XML"}])
         payload = form.encode(SECOND, ANN)
-        query.read(*(orders.framed(at, payload) for at in (77, 3)), cut(orders), raw(b"?"))
+        query.read(*(orders.framed(at, payload) for at in (77, 3)), cut(orders), Value(b"?"))
     faults = [fault for _, broken in query.aside for _, fault in broken.faults]
     kinds = [UnknownSchemaError, SchemaError, PayloadError, PayloadError]
     assert [each.kind for each in faults] == kinds

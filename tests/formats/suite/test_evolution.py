@@ -16,8 +16,9 @@ from kafka_formats.query.formats import FORMATS
 from tests.config_error import config_error
 from tests.fakes.registry import Reply, subjects
 from tests.formats.suite.form import Form
+from tests.formats.suite.forms import each_form, each_registered
 from tests.formats.suite.places import HEADER, PREFIX, Place
-from tests.formats.suite.reading import NULL, Query, Value, raw
+from tests.formats.suite.reading import NULL, Query, Value
 from tests.formats.suite.topics import (
     ANN,
     DROPMALFORMED,
@@ -31,7 +32,6 @@ from tests.formats.suite.topics import (
 
 RESTART: Final = {"value.schema.evolution": "restart"}
 NEW, INCOMPATIBLE = "[KAFKA_SCHEMA_EVOLVED]", "[KAFKA_SCHEMA_INCOMPATIBLE]"
-each_form = each_place(PREFIX)
 
 
 def stops_at(query: Query, *values: Value) -> str:
@@ -65,9 +65,9 @@ def test_a_new_field_stops_the_query_in_each_mode(form: Form, place: Place, mode
     )
 
 
-@each_form
-def test_the_query_has_the_field_when_it_is_started_again(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_the_query_has_the_field_when_it_is_started_again(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         query = orders.query(more=RESTART)
         values = orders.value(1, {"id": 5}), orders.value(2, ANN)
         assert read(query, *values) == [{"id": 5, "who": None}, ANN]
@@ -78,21 +78,21 @@ def lines(*more: pa.Field) -> pa.StructType:
     return pa.struct([pa.field("lines", pa.list_(item), nullable=False)])
 
 
-@each_form
-def test_fields_at_any_depth_are_named_with_spark_types(form: Form, place: Place) -> None:
+@each_registered
+def test_fields_at_any_depth_are_named_with_spark_types(form: Form) -> None:
     tags = pa.map_(pa.string(), pa.field("value", pa.int32(), nullable=False))
     taxed = lines(pa.field("tax", pa.float64()))
     newer = pa.struct([*taxed, pa.field("tags", tags, nullable=False)])
-    with topic(form, place, lines()) as orders:
+    with topic(form, PREFIX, lines()) as orders:
         query = orders.query(more=RESTART)
         orders.add(newer)
         message = stops_at(query, orders.value(2, {"lines": [], "tags": [("a", 1)]}))
     assert "lack: value.lines[].tax double, value.tags map<string, int>." in message
 
 
-@each_form
-def test_an_older_version_with_a_field_that_is_gone_is_read(form: Form, place: Place) -> None:
-    with topic(form, place, SECOND, FIRST) as orders:
+@each_registered
+def test_an_older_version_with_a_field_that_is_gone_is_read(form: Form) -> None:
+    with topic(form, PREFIX, SECOND, FIRST) as orders:
         query = orders.query(more=RESTART)
         before = len(orders.fake.paths)
         old = orders.value(1, ANN)
@@ -101,9 +101,9 @@ def test_an_older_version_with_a_field_that_is_gone_is_read(form: Form, place: P
         assert orders.fake.paths[before:] == ["/schemas/ids/1/versions"] * 2
 
 
-@each_form
-def test_a_version_that_brings_an_old_schema_back_stops_the_query(form: Form, place: Place) -> None:
-    with topic(form, place, SECOND, FIRST) as orders:
+@each_registered
+def test_a_version_that_brings_an_old_schema_back_stops_the_query(form: Form) -> None:
+    with topic(form, PREFIX, SECOND, FIRST) as orders:
         query = orders.query(more=RESTART)
         # Registries keep the id of a schema.
         first, second = version(form, SECOND, 1), version(form, FIRST, 2)
@@ -112,19 +112,19 @@ def test_a_version_that_brings_an_old_schema_back_stops_the_query(form: Form, pl
     assert f"{NEW} The value of orders-3 at offset 40 has version 3 " in message
 
 
-@each_form
-def test_a_schema_of_another_subject_stops_nothing(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST) as orders:
+@each_registered
+def test_a_schema_of_another_subject_stops_nothing(form: Form) -> None:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more=RESTART)
         first, other = version(form, FIRST, 1), version(form, SECOND, 9)
         orders.fake.respond = subjects(orders__value=[first], other=[other])
         assert read(query, orders.framed(9, form.encode(SECOND, ANN))) == [{"id": 6}]
 
 
-@each_form
-def test_the_first_of_two_changes_in_a_batch_is_named(form: Form, place: Place) -> None:
+@each_registered
+def test_the_first_of_two_changes_in_a_batch_is_named(form: Form) -> None:
     third = pa.struct([*SECOND, pa.field("size", pa.int32(), nullable=False)])
-    with topic(form, place, FIRST) as orders:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more=RESTART)
         orders.add(SECOND)
         orders.add(third)
@@ -134,10 +134,10 @@ def test_the_first_of_two_changes_in_a_batch_is_named(form: Form, place: Place) 
         assert "at offset 41 has version 3 " in stops_at(query, old, *reversed(values))
 
 
-@each_form
-def test_what_cannot_be_read_is_told_apart(form: Form, place: Place) -> None:
+@each_registered
+def test_what_cannot_be_read_is_told_apart(form: Form) -> None:
     text = pa.struct([pa.field("id", pa.string(), nullable=False)])
-    with topic(form, place, FIRST) as orders:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more=RESTART)
         orders.add(text)
         message = stops_at(query, orders.value(2, {"id": "x"}))
@@ -146,18 +146,18 @@ def test_what_cannot_be_read_is_told_apart(form: Form, place: Place) -> None:
     assert "value.schema.evolution to none" in message
 
 
-@each_form
-def test_a_removed_field_that_can_be_null_is_null(form: Form, place: Place) -> None:
-    with topic(form, place, SECOND) as orders:
+@each_registered
+def test_a_removed_field_that_can_be_null_is_null(form: Form) -> None:
+    with topic(form, PREFIX, SECOND) as orders:
         query = orders.query(more=RESTART)
         orders.add(FIRST)
         assert read(query, orders.value(2, {"id": 5})) == [{"id": 5, "who": None}]
 
 
-@each_place(PREFIX, where=lambda form: form.resolves)
-def test_a_removed_field_without_a_default_cannot_be_read(form: Form, place: Place) -> None:
+@each_form(where=lambda form: form.resolves)
+def test_a_removed_field_without_a_default_cannot_be_read(form: Form) -> None:
     sized = pa.struct([ID, pa.field("size", pa.int64(), nullable=False)])
-    with topic(form, place, sized) as orders:
+    with topic(form, PREFIX, sized) as orders:
         query = orders.query(more=RESTART)
         orders.add(FIRST)
         message = stops_at(query, orders.value(2, {"id": 5}))
@@ -165,18 +165,18 @@ def test_a_removed_field_without_a_default_cannot_be_read(form: Form, place: Pla
     assert "'size'" in message
 
 
-@each_form
-def test_a_payload_without_a_known_schema_is_broken_as_before(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST) as orders:
+@each_registered
+def test_a_payload_without_a_known_schema_is_broken_as_before(form: Form) -> None:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more={**RESTART, **DROPMALFORMED})
         unknown = orders.framed(99, form.encode(FIRST, {"id": 1}))
-        found = read(query, unknown, raw(b"x"), orders.value(1, {"id": 5}))
+        found = read(query, unknown, Value(b"x"), orders.value(1, {"id": 5}))
     assert found == [*([] if form.needs_written_schema else [{"id": 1}]), {"id": 5}]
 
 
-@each_form
-def test_a_registry_that_is_away_fails_the_task(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST) as orders:
+@each_registered
+def test_a_registry_that_is_away_fails_the_task(form: Form) -> None:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more=RESTART)
         orders.add(SECOND)
         orders.fake.respond = lambda _: Reply(503)
@@ -184,19 +184,19 @@ def test_a_registry_that_is_away_fails_the_task(form: Form, place: Place) -> Non
             query.read(orders.value(2, ANN))
 
 
-@each_form
-def test_a_field_that_is_not_wanted_may_change(form: Form, place: Place) -> None:
+@each_registered
+def test_a_field_that_is_not_wanted_may_change(form: Form) -> None:
     changed = pa.struct([ID, pa.field("who", pa.int64())])
-    with topic(form, place, SECOND) as orders:
+    with topic(form, PREFIX, SECOND) as orders:
         part = pa.struct([pa.field("id", pa.int64())])
         query = orders.query(more=RESTART, types={"value": part})
         orders.add(changed)
         assert read(query, orders.value(2, {"id": 6, "who": 7})) == [{"id": 6}]
 
 
-@each_form
-def test_a_newer_version_of_another_format(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST) as orders:
+@each_registered
+def test_a_newer_version_of_another_format(form: Form) -> None:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more={**RESTART, **DROPMALFORMED})
         other = {"id": 2, "schema": "{}", "schemaType": "XML"}
         orders.fake.respond = subjects(orders__value=[version(form, FIRST, 1), other])
@@ -204,11 +204,11 @@ def test_a_newer_version_of_another_format(form: Form, place: Place) -> None:
     assert f"schema id 2 is of the kind XML, not {form.kind}" in message
 
 
-@each_form
+@each_registered
 @pytest.mark.parametrize("tells_places", [True, False])
-def test_a_version_far_behind_the_latest(form: Form, place: Place, *, tells_places: bool) -> None:
+def test_a_version_far_behind_the_latest(form: Form, *, tells_places: bool) -> None:
     """However many versions are between that of the query, the payload's and the latest."""
-    with topic(form, place, FIRST) as orders:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more=RESTART)
         newer = [pa.struct([ID, pa.field(f"note{at}", pa.string())]) for at in range(2, 303)]
         versions = [version(form, each, at) for at, each in enumerate([FIRST, *newer], 1)]
@@ -226,13 +226,13 @@ def test_a_version_far_behind_the_latest(form: Form, place: Place, *, tells_plac
         assert len(orders.fake.paths) - before <= 2
 
 
-@each_form
+@each_registered
 @pytest.mark.parametrize("tells_places", [True, False])
 def test_nothing_of_a_schema_of_others_is_compiled(
-    monkeypatch: pytest.MonkeyPatch, form: Form, place: Place, *, tells_places: bool
+    monkeypatch: pytest.MonkeyPatch, form: Form, *, tells_places: bool
 ) -> None:
     """Records may have any id of the registry, of schemas that anybody registers."""
-    with topic(form, place, FIRST) as orders:
+    with topic(form, PREFIX, FIRST) as orders:
         query = orders.query(more={**RESTART, **PERMISSIVE})
         own = version(form, FIRST, 1)
         other = {**own, "id": 9, "schema": own["schema"] + " "}
@@ -247,9 +247,9 @@ def test_nothing_of_a_schema_of_others_is_compiled(
         query.read(orders.framed(9, form.encode(FIRST, {"id": 5})))
 
 
-@each_place(PREFIX, where=lambda form: form.tree)
-def test_a_schema_that_cannot_be_read_whole_is_refused(form: Form, place: Place) -> None:
-    with topic(form, place, form.tree) as orders:
+@each_form(where=lambda form: form.tree)
+def test_a_schema_that_cannot_be_read_whole_is_refused(form: Form) -> None:
+    with topic(form, PREFIX, form.tree) as orders:
         part = {"value": pa.struct([pa.field("id", pa.int64())])}
         error = config_error(orders.query, more=RESTART, types=part)
     assert "'value.schema.evolution' needs a schema that can be read whole" in error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.suite.form import Form
-from tests.formats.suite.forms import each_form
+from tests.formats.suite.forms import each_form, each_registered
 from tests.formats.suite.places import GIVEN, HEADER, IN_GLUE, PLACES, PREFIX, WITH_IDS, Place
 from tests.formats.suite.reading import NULL
 from tests.formats.suite.topics import ANN, FIRST, SECOND, each_place, topic
@@ -36,9 +36,9 @@ def test_only_nulls_and_no_records(form: Form, place: Place) -> None:
         assert query.read() == []
 
 
-@each_place(PREFIX)
-def test_the_id_is_in_a_header_of_some_records(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_the_id_is_in_a_header_of_some_records(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         in_header = HEADER.frame(form, 1, form.encode(FIRST, {"id": 5}))
         rows = orders.query().read(in_header, orders.value(2, ANN))
     assert [row["value"]["id"] for row in rows] == [5, 6]

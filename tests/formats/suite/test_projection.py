@@ -10,10 +10,10 @@ import pytest
 from kafka_formats.errors import SchemaError
 from tests.config_error import config_error
 from tests.formats.suite.form import Form
-from tests.formats.suite.forms import each_form
-from tests.formats.suite.places import GIVEN, PREFIX, Place
+from tests.formats.suite.forms import each_form, each_registered
+from tests.formats.suite.places import GIVEN, PREFIX
 from tests.formats.suite.reading import Query, columns_of
-from tests.formats.suite.topics import ANN, ID, SECOND, WHO, each_place, topic
+from tests.formats.suite.topics import ANN, ID, SECOND, WHO, topic
 
 LINE: Final = pa.struct([pa.field("sku", pa.string()), pa.field("price", pa.float64())])
 PRICE: Final = pa.struct([pa.field("price", pa.float64())])
@@ -51,14 +51,14 @@ def maps_of(value: pa.DataType) -> pa.DataType:
 def test_only_wanted_columns_are_decoded_and_shipped(form: Form) -> None:
     with topic(form, GIVEN) as orders:
         query = orders.query(["offset"])
-        assert "value" not in query.decoder.source_columns
+        assert "value" not in query.stages[0].source_columns
         broken = orders.framed(1, form.encode(SECOND, ANN)[:-1])
         assert query.read(broken) == [{"offset": 40}]
 
 
-@each_place(PREFIX)
-def test_without_decoded_columns_nobody_is_asked(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_without_decoded_columns_nobody_is_asked(form: Form) -> None:
+    with topic(form) as orders:
         orders.query(["offset", "topic"])
         assert orders.fake.paths == []
 

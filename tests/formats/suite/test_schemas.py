@@ -10,10 +10,12 @@ import pyarrow as pa
 import pytest
 
 from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.options.settings import Format
+from kafka_formats.query.formats import FORMATS
 from tests.config_error import config_error
 from tests.fakes.registry import subjects
 from tests.formats.suite.form import NAME, Form
-from tests.formats.suite.forms import each_form
+from tests.formats.suite.forms import FORMS, each_form, each_registered
 from tests.formats.suite.places import GIVEN, PREFIX, WITH_IDS, Place
 from tests.formats.suite.reading import NULL, Query, columns_of
 from tests.formats.suite.topics import ANN, FIRST, ID, PERMISSIVE, SECOND, WHO, each_place, topic
@@ -22,6 +24,15 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 OTHER: Final = pa.struct([pa.field("other", pa.string())])
 BY_NAME: Final = {"value.subject.name.strategy": "RecordNameStrategy"}
+
+
+def test_each_format_but_raw_is_in_the_suite() -> None:
+    """With what it says of itself."""
+    assert {*FORMATS} == {Format(form.format) for form in FORMS} == {*Format} - {Format.RAW}
+    for form in FORMS:
+        own = FORMATS[Format(form.format)]
+        assert own.needs_written_schema == form.needs_written_schema
+        assert (own.schema_to_read(pa.struct([WHO])) is not None) == form.needs_no_schema
 
 
 def of(schema: str, number: int, form: Form) -> dict[str, Any]:
@@ -45,30 +56,30 @@ def test_a_version_can_be_chosen(form: Form, place: Place) -> None:
         assert columns_of(options) == {"value": form.read_as(FIRST)}
 
 
-@each_place(PREFIX)
-def test_a_subject_can_be_chosen(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_subject_can_be_chosen(form: Form) -> None:
+    with topic(form) as orders:
         orders.fake.respond = subjects(mine=[of(form.schema(FIRST), 1, form)])
         options = {**orders.options, "value.subject": "mine"}
         for topics in (["orders"], []):
             assert columns_of(options, topics) == {"value": form.read_as(FIRST)}
 
 
-@each_place(PREFIX)
-def test_tasks_get_all_schemas_of_the_subject(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_tasks_get_all_schemas_of_the_subject(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         query = orders.query()
         asked = len(orders.fake.paths)
         query.read(orders.value(1, {"id": 5}), orders.value(2, ANN))
         assert len(orders.fake.paths) == asked
 
 
-@each_place(PREFIX)
+@each_registered
 def test_a_query_keeps_its_columns_when_the_latest_version_lacks_them(
-    form: Form, place: Place, caplog: pytest.LogCaptureFixture
+    form: Form, caplog: pytest.LogCaptureFixture
 ) -> None:
     with (
-        topic(form, place, FIRST, SECOND, pa.struct([WHO])) as orders,
+        topic(form, PREFIX, FIRST, SECOND, pa.struct([WHO])) as orders,
         caplog.at_level(logging.WARNING),
     ):
         orders.query(types={"value": pa.struct([pa.field("id", pa.int64()), WHO])})
@@ -76,9 +87,9 @@ def test_a_query_keeps_its_columns_when_the_latest_version_lacks_them(
     assert "There is version 3 of the subject 'orders-value' (id 3)" in caplog.text
 
 
-@each_place(PREFIX)
-def test_a_field_that_no_version_has(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_a_field_that_no_version_has(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         error = config_error(orders.query, types={"value": OTHER})
     assert error.startswith(
         "Column 'value' cannot be read as version 2 of the subject 'orders-value' (id 2): there "
@@ -86,17 +97,17 @@ def test_a_field_that_no_version_has(form: Form, place: Place) -> None:
     )
 
 
-@each_place(PREFIX)
-def test_a_subject_that_does_not_exist(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_subject_that_does_not_exist(form: Form) -> None:
+    with topic(form) as orders:
         orders.fake.respond = subjects()
         with pytest.raises(NotFoundError, match="subject 'orders-value', version latest: "):
             columns_of(orders.options)
 
 
-@each_place(PREFIX)
-def test_topics_of_one_schema_are_read_together(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_topics_of_one_schema_are_read_together(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         first, second = (of(text, at, form) for at, text in enumerate(orders.texts, 1))
         orders.fake.respond = subjects(a__value=[first, second], b__value=[{**second, "id": 5}])
         assert columns_of(orders.options, ["a", "b"]) == {"value": form.read_as(SECOND)}
@@ -106,12 +117,12 @@ def test_topics_of_one_schema_are_read_together(form: Form, place: Place) -> Non
         assert len(orders.fake.paths) == asked
 
 
-@each_place(PREFIX)
+@each_registered
 @pytest.mark.parametrize(("columns", "name"), [(FIRST, NAME), (SECOND, "Other")])
 def test_topics_of_different_schemas_are_refused(
-    form: Form, place: Place, columns: pa.StructType, name: str
+    form: Form, columns: pa.StructType, name: str
 ) -> None:
-    with topic(form, place, SECOND) as orders:
+    with topic(form, PREFIX, SECOND) as orders:
         other = of(form.schema(columns, name), 5, form)
         orders.fake.respond = subjects(a__value=[of(orders.texts[0], 1, form)], b__value=[other])
         error = config_error(columns_of, orders.options, ["a", "b"])
@@ -122,16 +133,16 @@ def test_topics_of_different_schemas_are_refused(
     assert "read each topic with a query of its own, or set value.subject or value.schema" in error
 
 
-@each_place(PREFIX)
-def test_a_pattern_needs_a_subject(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_pattern_needs_a_subject(form: Form) -> None:
+    with topic(form) as orders:
         error = config_error(columns_of, orders.options, [])
     assert "is not known yet (subscribePattern, or a column 'topic'): set value.subject" in error
 
 
-@each_place(PREFIX)
-def test_the_subject_follows_from_the_name_of_the_schema(form: Form, place: Place) -> None:
-    with topic(form, place, SECOND) as orders:
+@each_registered
+def test_the_subject_follows_from_the_name_of_the_schema(form: Form) -> None:
+    with topic(form, PREFIX, SECOND) as orders:
         orders.fake.respond = subjects(**{NAME: [of(orders.texts[0], 1, form)]})
         by_name = {**orders.options, **BY_NAME}
         query = Query({**by_name, "value.schema": orders.texts[0]}, topics=[])
@@ -157,9 +168,9 @@ def test_a_schema_of_the_user_is_a_text_or_a_file(form: Form, tmp_path: Path) ->
             columns_of({**orders.options, "value.schema": "{"})
 
 
-@each_place(PREFIX)
-def test_a_schema_of_the_user_for_payloads_with_ids(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_a_schema_of_the_user_for_payloads_with_ids(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         given = {"value.schema": orders.texts[0]}
         orders.fake.respond = subjects(other=[of(orders.texts[1], 2, form)])
         rows = orders.query(["value"], given).read(orders.value(2, ANN), NULL)
@@ -182,9 +193,9 @@ def test_a_schema_by_its_id(form: Form, place: Place) -> None:
             columns_of(by_id(place.id(77)))
 
 
-@each_place(PREFIX)
-def test_a_schema_of_another_format(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_schema_of_another_format(form: Form) -> None:
+    with topic(form) as orders:
         other = {"id": 4, "schema": "{}", "schemaType": "XML"}
         orders.fake.respond = subjects(orders__value=[other])
         with pytest.raises(SchemaError, match=r"'orders-value' \(id 4\) is of the kind XML"):

@@ -13,10 +13,10 @@ from kafka_formats.options.settings import SubjectNameStrategy
 from tests.config_error import config_error
 from tests.fakes.registry import Received, Reply
 from tests.formats.suite.form import NAME, Form
-from tests.formats.suite.forms import each_form
-from tests.formats.suite.places import GIVEN, PREFIX, Place, id_of
+from tests.formats.suite.forms import each_form, each_registered
+from tests.formats.suite.places import GIVEN, PREFIX, id_of
 from tests.formats.suite.reading import written
-from tests.formats.suite.topics import ANN, FIRST, SECOND, Topic, each_place, topic
+from tests.formats.suite.topics import ANN, FIRST, SECOND, Topic, topic
 
 ROWS: Final = pa.array([ANN], SECOND)
 REGISTER: Final = {"auto.register.schemas": "true"}
@@ -50,9 +50,9 @@ def given(orders: Topic, subject: str | None = None) -> dict[str, str]:
     return {"value.schema": orders.texts[0], **named}
 
 
-@each_place(PREFIX)
-def test_the_latest_version_of_the_topics_subject(form: Form, place: Place) -> None:
-    with topic(form, place, FIRST, SECOND) as orders:
+@each_registered
+def test_the_latest_version_of_the_topics_subject(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
         (payload,) = orders.write(ROWS)
         assert orders.fake.paths[0] == "/subjects/orders-value/versions/latest"
     check(form, payload, 2)
@@ -71,11 +71,9 @@ def test_the_type_of_the_column_is_schema_enough(form: Form) -> None:
     check(form, written({"value.format": form.format}, rows)["value"][0].as_py(), None)
 
 
-@each_place(PREFIX)
+@each_registered
 @pytest.mark.parametrize("more", [{}, OF_THE_COLUMN], ids=["latest", "of the column"])
-def test_the_latest_version_with_metadata(
-    form: Form, place: Place, more: Mapping[str, str]
-) -> None:
+def test_the_latest_version_with_metadata(form: Form, more: Mapping[str, str]) -> None:
     def respond(request: Received) -> Reply:
         path = request.path.partition("?format")[0]
         assert path in {
@@ -85,15 +83,15 @@ def test_the_latest_version_with_metadata(
         version = {"subject": "orders-value", "version": 3, "id": 7}
         return Reply(values={**version, "schema": form.schema(SECOND), "schemaType": form.kind})
 
-    with topic(form, place) as orders:
+    with topic(form) as orders:
         orders.fake.respond = respond
         (payload,) = orders.write(ROWS, {**METADATA, **more})
     check(form, payload, 7)
 
 
-@each_place(PREFIX)
-def test_a_schema_of_the_user_must_be_in_the_subject(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_schema_of_the_user_must_be_in_the_subject(form: Form) -> None:
+    with topic(form) as orders:
         orders.fake.respond = registering
         (payload,) = orders.write(ROWS, given(orders, "known"))
         error = config_error(orders.write, ROWS, given(orders, "other"))
@@ -104,9 +102,9 @@ def test_a_schema_of_the_user_must_be_in_the_subject(form: Form, place: Place) -
     )
 
 
-@each_place(PREFIX)
-def test_a_schema_of_the_user_can_be_registered(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_schema_of_the_user_can_be_registered(form: Form) -> None:
+    with topic(form) as orders:
         orders.fake.respond = registering
         (payload,) = orders.write(ROWS, {**given(orders), **REGISTER})
         assert orders.fake.paths == ["/subjects/orders-value/versions?normalize=false"]
@@ -114,11 +112,11 @@ def test_a_schema_of_the_user_can_be_registered(form: Form, place: Place) -> Non
     check(form, payload, REGISTERED)
 
 
-@each_place(PREFIX, where=lambda form: form.derived is not None)
-def test_the_schema_of_the_column_is_looked_up_or_registered(form: Form, place: Place) -> None:
+@each_form(where=lambda form: form.kind and form.derived is not None)
+def test_the_schema_of_the_column_is_looked_up_or_registered(form: Form) -> None:
     known = {**OF_THE_COLUMN, "value.subject": "known"}
     nullable = pa.array([ANN], pa.struct([("id", pa.int64()), ("who", pa.string())]))
-    with topic(form, place) as orders:
+    with topic(form) as orders:
         orders.fake.respond = registering
         (found,) = orders.write(nullable, known)
         orders.write(nullable, {**known, "normalize.schemas": "true"})
@@ -133,15 +131,13 @@ def test_the_schema_of_the_column_is_looked_up_or_registered(form: Form, place: 
     for payload, schema_id in ((found, KNOWN), (made, REGISTERED)):
         assert (payload or b"").startswith(id_of(schema_id))
     # It is read again with the schema that was made.
-    with topic(form, place, bodies[0]) as again:
+    with topic(form, PREFIX, bodies[0]) as again:
         assert again.query(["value"]).read(again.framed(1, (made or b"")[5:])) == [{"value": ANN}]
 
 
-@each_place(PREFIX, where=lambda form: form.derived is not None)
-def test_the_subject_follows_from_the_name_of_the_schema_of_the_column(
-    form: Form, place: Place
-) -> None:
-    with topic(form, place) as orders:
+@each_form(where=lambda form: form.kind and form.derived is not None)
+def test_the_subject_follows_from_the_name_of_the_schema_of_the_column(form: Form) -> None:
+    with topic(form) as orders:
         orders.fake.respond = registering
         if form.derived:
             orders.write(ROWS, {**REGISTER, **BY_NAME})
@@ -154,26 +150,26 @@ def test_the_subject_follows_from_the_name_of_the_schema_of_the_column(
             )
 
 
-@each_place(PREFIX, where=lambda form: form.derived is None)
-def test_no_schema_is_made_where_it_would_not_stay_the_same(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_form(where=lambda form: form.derived is None)
+def test_no_schema_is_made_where_it_would_not_stay_the_same(form: Form) -> None:
+    with topic(form) as orders:
         for more in (REGISTER, OF_THE_COLUMN):
             with pytest.raises(SchemaError, match="is not made from a column"):
                 orders.write(ROWS, more)
 
 
-@each_place(PREFIX)
-def test_a_schema_by_its_id_needs_no_subject(form: Form, place: Place) -> None:
-    with topic(form, place, SECOND) as orders:
+@each_registered
+def test_a_schema_by_its_id_needs_no_subject(form: Form) -> None:
+    with topic(form, PREFIX, SECOND) as orders:
         (payload,) = orders.write(ROWS, {"value.schema": "id:1"}, None)
         assert {each.partition("?")[0] for each in orders.fake.paths} == {"/schemas/ids/1"}
     check(form, payload, 1)
 
 
-@each_place(PREFIX)
-def test_a_type_that_does_not_fit_is_refused(form: Form, place: Place) -> None:
+@each_registered
+def test_a_type_that_does_not_fit_is_refused(form: Form) -> None:
     texts = pa.array([{"id": "x"}], pa.struct([("id", pa.string()), ("who", pa.string())]))
-    with topic(form, place) as orders:
+    with topic(form) as orders:
         error = config_error(orders.write, texts)
     assert error.startswith(
         "Column 'value' cannot be written with version 1 of the subject 'orders-value' (id 1): "
@@ -181,15 +177,15 @@ def test_a_type_that_does_not_fit_is_refused(form: Form, place: Place) -> None:
     )
 
 
-@each_place(PREFIX)
-def test_rows_with_topics_of_their_own_need_a_subject(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_rows_with_topics_of_their_own_need_a_subject(form: Form) -> None:
+    with topic(form) as orders:
         assert "set value.subject" in config_error(orders.write, ROWS, {}, None)
         (payload,) = orders.write(ROWS, {"value.subject": "orders-value"}, None)
     check(form, payload, 1)
 
 
-@each_place(PREFIX)
+@each_registered
 @pytest.mark.parametrize(
     ("strategy", "topic_of_rows", "subject"),
     [
@@ -199,18 +195,18 @@ def test_rows_with_topics_of_their_own_need_a_subject(form: Form, place: Place) 
     ],
 )
 def test_the_subject_follows_from_the_name_of_the_schema(
-    form: Form, place: Place, strategy: SubjectNameStrategy, topic_of_rows: str | None, subject: str
+    form: Form, strategy: SubjectNameStrategy, topic_of_rows: str | None, subject: str
 ) -> None:
-    with topic(form, place) as orders:
+    with topic(form) as orders:
         orders.fake.respond = registering
         more = {**given(orders), **REGISTER, "value.subject.name.strategy": strategy.value}
         orders.write(ROWS, more, topic_of_rows)
         assert orders.fake.paths == [f"/subjects/{subject}/versions?normalize=false"]
 
 
-@each_place(PREFIX)
-def test_a_subject_that_does_not_exist(form: Form, place: Place) -> None:
-    with topic(form, place) as orders:
+@each_registered
+def test_a_subject_that_does_not_exist(form: Form) -> None:
+    with topic(form) as orders:
         orders.fake.respond = lambda _: Reply(404, {"error_code": 40401})
         with pytest.raises(NotFoundError) as raised:
             orders.write(ROWS)

@@ -20,8 +20,6 @@ WHO: Final = pa.field("who", pa.string())
 FIRST: Final = pa.struct([ID])
 SECOND: Final = pa.struct([ID, WHO])
 ANN: Final[Row] = {"id": 6, "who": "ann"}
-
-
 PERMISSIVE: Final[Options] = {"mode": "PERMISSIVE"}
 DROPMALFORMED: Final[Options] = {"mode": "DROPMALFORMED"}
 
@@ -68,8 +66,9 @@ class Topic:
     @property
     def options(self) -> dict[str, str]:
         """The options of a read of the values."""
-        given = {"value.format": self.form.format, **self.place.options(self.form, self.texts)}
-        return {name: self.fake.url if each == "URL" else each for name, each in given.items()}
+        known = {"URL": self.fake.url, "SCHEMA": self.texts[-1]}
+        given = {"value.format": self.form.format, **self.place.options}
+        return {name: known.get(each, each) for name, each in given.items()}
 
     def value(self, version: int, row: Row) -> Value:
         """A record's value of a version, which counts from 1."""
@@ -102,8 +101,24 @@ class Topic:
         return found
 
 
+_SERVERS: Final[list[FakeRegistry]] = []
+
+
+@contextmanager
+def serving() -> Iterator[None]:
+    """One address for all topics: a client of another one takes botocore long to make."""
+    with registry(lambda _: Reply(404, {})) as fake:
+        _SERVERS.append(fake)
+        yield
+        _SERVERS.remove(fake)
+
+
 @contextmanager
 def topic(form: Form, place: Place = PREFIX, *versions: pa.StructType | str) -> Iterator[Topic]:
-    """A topic with these versions."""
-    with registry(lambda _: pytest.fail("no topic")) as fake:
+    """A topic with these versions, one at a time."""
+    fake = _SERVERS.pop()
+    fake.received.clear()
+    try:
         yield Topic(form, place, versions or [SECOND], fake)
+    finally:
+        _SERVERS.append(fake)
