@@ -51,9 +51,11 @@ def columns_of(options: ReadOptions) -> StructType:
     types = added_columns(options.formats, options.envelope, options.mode)
     formats = _query_formats(options)
     if formats is not None:
+        from kafka_formats.arrow.types import passed_on  # noqa: PLC0415
         from kafka_spark_source.columns.arrow_types import to_spark  # noqa: PLC0415
 
-        types = {name: to_spark(each) for name, each in formats.columns().items()} | types
+        decoded = {name: to_spark(passed_on(each)) for name, each in formats.columns().items()}
+        types = decoded | types
     return source_schema(
         include_headers=options.include_headers,
         include_topic_id=options.include_topic_id,

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from kafka_formats.arrow.types import passed_on
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.column_encoder import encode_column
 from kafka_formats.payload.column_reader import ColumnReader
@@ -162,7 +163,7 @@ def _descriptors(path: str | None, content: bytes | None) -> dict[str, str | Non
 def _decoded(data: Column | str, arguments: Arguments) -> Column:
     options = parse_decoding(arguments)
     formats = QueryFormats(options, topics=())
-    to = formats.columns()[COLUMN]
+    to = passed_on(formats.columns()[COLUMN])
     wanted = pa.schema([pa.field(COLUMN, to)])
     decode = ColumnReader(formats.column_formats(wanted)[COLUMN], options.mode)
 

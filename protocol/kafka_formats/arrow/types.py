@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pyarrow as pa
+
+from kafka_formats.errors import SchemaError
+
+# Arrow has 64 for a batch.
+MAX_DEPTH: Final = 60
+
+
+def passed_on(data_type: pa.DataType) -> pa.DataType:
+    """The type of a schema, which Spark can get from Arrow.
+
+    Raises:
+        SchemaError: It is nested too deeply.
+    """
+    if depth_of(data_type) > MAX_DEPTH:
+        raise SchemaError(
+            f"the schema is nested more than {MAX_DEPTH} times, which Arrow does not pass on: "
+            "name the fields to read with .schema(...)"
+        )
+    return data_type
+
+
+def depth_of(data_type: pa.DataType) -> int:
+    """How many types are within each other."""
+    fields = [data_type.field(place) for place in range(data_type.num_fields)]
+    return 1 + max((depth_of(each.type) for each in fields), default=0)
 
 
 def as_nullable(data_type: pa.DataType) -> pa.DataType:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 import pyarrow as pa
 
+from kafka_formats.arrow.types import passed_on
 from kafka_formats.avro.connect import semantics_of
 from kafka_formats.avro.decoder import AvroDecoderFactory
 from kafka_formats.avro.derive import derive_schema
@@ -15,16 +15,12 @@ from kafka_formats.avro.losses import losses
 from kafka_formats.avro.nulls import AvroNulls
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import parsed
-from kafka_formats.avro.types import arrow_type, depth_of
+from kafka_formats.avro.types import arrow_type
 from kafka_formats.connect.semantics import Semantics
-from kafka_formats.errors import SchemaError
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.payload.type_changes import Loss
 from kafka_formats.schema_ids.frames import SchemaId
-
-# Arrow has 64 for a batch.
-_MAX_DEPTH: Final = 60
 
 
 class AvroFormat(PayloadFormat):
@@ -36,13 +32,7 @@ class AvroFormat(PayloadFormat):
 
     def type_of(self, schema: SchemaText) -> pa.DataType:
         """As Spark's `from_avro` shows it."""
-        data_type = arrow_type(parsed(schema))
-        if depth_of(data_type) > _MAX_DEPTH:
-            raise SchemaError(
-                f"the schema is nested more than {_MAX_DEPTH} times, which Arrow does not pass on: "
-                "name the fields to read with .schema(...)"
-            )
-        return data_type
+        return passed_on(arrow_type(parsed(schema)))
 
     def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
         """Raise SchemaError unless the schema has the wanted fields."""

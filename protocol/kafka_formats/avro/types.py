@@ -59,12 +59,6 @@ def arrow_type(schema: Schema) -> pa.DataType:
     return _TYPES[type(schema)](schema)
 
 
-def depth_of(data_type: pa.DataType) -> int:
-    """How many types are within each other."""
-    fields = [data_type.field(place) for place in range(data_type.num_fields)]
-    return 1 + max((depth_of(each.type) for each in fields), default=0)
-
-
 def is_nullable(schema: Schema) -> bool:
     """Whether a value may be null."""
     if isinstance(schema, Union):

@@ -62,6 +62,8 @@ def is_ddl(text: str) -> bool:
     """Whether a text is a DDL, and not the path of a file."""
     try:
         parse_ddl(text)
+    except _TooDeepError:
+        return True
     except SchemaError:
         return False
     return True
@@ -108,6 +110,10 @@ class _DdlError(SchemaError):
         self.place = place
 
 
+class _TooDeepError(_DdlError):
+    """A DDL, as far as it is read, is nested too deeply."""
+
+
 def _place(error: SchemaError) -> int:
     return error.place if isinstance(error, _DdlError) else -1
 
@@ -133,7 +139,7 @@ class _Parser:
     def _type(self) -> pa.DataType:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise self._error(f"it is deeper than {_MAX_DEPTH} types")
+            raise self._error(f"it is deeper than {_MAX_DEPTH} types", _TooDeepError)
         name = self._take().lower()
         if name in _SIMPLE:
             data_type = _SIMPLE[name]
@@ -231,10 +237,10 @@ class _Parser:
         if self._next < len(self._tokens):
             raise self._error(f"{self._tokens[self._next]!r} is not expected here")
 
-    def _error(self, reason: str) -> _DdlError:
+    def _error(self, reason: str, kind: type[_DdlError] = _DdlError) -> _DdlError:
         before = " ".join(self._tokens[max(0, self._next - 4) : self._next])
         where = f" after {before!r}" if before else ""
-        return _DdlError(f"the DDL is not valid{where}: {reason}", self._next)
+        return kind(f"the DDL is not valid{where}: {reason}", self._next)
 
 
 _NESTED: Final[Mapping[str, Callable[[_Parser], pa.DataType]]] = {

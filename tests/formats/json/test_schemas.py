@@ -62,11 +62,18 @@ def test_fault_62_what_has_no_type_is_refused(schema: Any, message: str) -> None
     "text",
     [
         *("", "a", "a int,", "a int b int", "a intt", "array<int", "map<int,int>", "a int, a int"),
-        *("order.json", "/path/to/order.avsc", "decimal(39)", "array<" * 200, "a b c d"),
+        *("order.json", "/path/to/order.avsc", "decimal(39)", "a b c d"),
     ],
 )
 def test_what_is_no_ddl(text: str) -> None:
     assert not is_ddl(text)
+
+
+def test_a_ddl_that_is_too_deep_is_not_taken_for_a_path() -> None:
+    deep = "array<" * 200
+    assert is_ddl(deep)
+    with pytest.raises(SchemaError, match="it is deeper than 100 types"):
+        parse_ddl(deep)
 
 
 SIMPLE = st.sampled_from(

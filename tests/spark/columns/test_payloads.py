@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from kafka_formats.query.decoder import BrokenRecord, Decoder
+from kafka_protocol.errors import KafkaError
 from kafka_spark_source.columns.payloads import columns_of, stages_of
 from kafka_spark_source.options.read import parse_batch_options
 
@@ -54,3 +55,15 @@ def test_records_that_cannot_be_decoded_are_put_aside(options: dict[str, str]) -
     (decoder,) = (each for each in stages(options) if isinstance(each, Decoder))
     assert decoder.put_aside is put_aside
     assert {"key", "value", "headers", "timestampMs"} <= {*decoder.source_columns}
+
+
+@pytest.mark.parametrize("depth", [59, 60, 90])
+def test_a_type_that_arrow_does_not_pass_on_to_spark_is_refused(depth: int) -> None:
+    """With the `bigint` it has one more type than structs."""
+    ddl = "struct<a:" * depth + "bigint" + ">" * depth
+    read = parse_batch_options(READ | {"value.format": "json", "value.schema": ddl})
+    if depth < 60:
+        assert "value" in columns_of(read).names
+        return
+    with pytest.raises(KafkaError, match="nested more than 60 times, which Arrow does not pass on"):
+        columns_of(read)
