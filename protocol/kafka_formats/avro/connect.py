@@ -57,9 +57,9 @@ class _Walk:
             # Only a union with null alone has one type.
             others = [each for each in node if each != "null"]
             for each in others:
-                found = [*self.semantics(each, namespace, path)]
+                semantics = [*self.semantics(each, namespace, path)]
                 if len(others) == 1:
-                    yield from found
+                    yield from semantics
         elif not isinstance(node["type"], str):
             yield from self.semantics(node["type"], namespace, path)
         else:

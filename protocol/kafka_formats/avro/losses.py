@@ -56,11 +56,11 @@ def _of_one(writer: Schema, reader: Schema, path: str) -> Iterator[Loss]:
     if target is None or type(writer) is not type(target):
         yield _other_type(writer, reader, path)
         return
-    found = [*_OF_SAME_KIND[type(writer)](writer, target, path)]
-    if not found and (reason := why_unfit(writer, target, path)) is not None:
+    type_losses = [*_OF_SAME_KIND[type(writer)](writer, target, path)]
+    if not type_losses and (reason := why_unfit(writer, target, path)) is not None:
         # Resolution leaves such a branch of a union to the payloads that have it.
-        found = [Loss(path, f"cannot be read: {reason}")]
-    yield from found
+        type_losses = [Loss(path, f"cannot be read: {reason}")]
+    yield from type_losses
 
 
 def _branch_for(writer: Schema, reader: Union, path: str) -> Schema | None:

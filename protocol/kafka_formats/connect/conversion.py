@@ -84,8 +84,8 @@ def converted(conversion: Conversion | None, values: pa.Array) -> Outcome:
 
 
 def _leaf(conversion: Leaf, values: pa.Array) -> Outcome:
-    found, is_broken = conversion.convert(values)
-    return Outcome(found, [Misfit((), is_broken, conversion.reason)] if is_broken.any() else [])
+    result, is_broken = conversion.convert(values)
+    return Outcome(result, [Misfit((), is_broken, conversion.reason)] if is_broken.any() else [])
 
 
 def _fields(conversion: Fields, values: pa.StructArray) -> Outcome:
@@ -93,8 +93,8 @@ def _fields(conversion: Fields, values: pa.StructArray) -> Outcome:
     parts = values.flatten()
     misfits: list[Misfit] = []
     for place, part in conversion.parts.items():
-        parts[place], found = converted(part, parts[place])
-        misfits += _within(values.type.field(place).name, found)
+        parts[place], part_misfits = converted(part, parts[place])
+        misfits += _within(values.type.field(place).name, part_misfits)
     fields = [
         pa.field(each.name, part.type, each.nullable)
         for each, part in zip(values.type, parts, strict=True)
@@ -104,18 +104,18 @@ def _fields(conversion: Fields, values: pa.StructArray) -> Outcome:
 
 
 def _items(conversion: Items, values: pa.ListArray) -> Outcome:
-    items, found = converted(conversion.part, values.values)
+    items, misfits = converted(conversion.part, values.values)
     inner = values.type.value_field
     to = pa.list_(pa.field(inner.name, items.type, inner.nullable))
-    return _rebuilt(values, to, items, _within(ITEMS, found))
+    return _rebuilt(values, to, items, _within(ITEMS, misfits))
 
 
 def _map_values(conversion: Values, values: pa.MapArray) -> Outcome:
-    items, found = converted(conversion.part, values.items)
+    items, misfits = converted(conversion.part, values.items)
     inner = values.type.item_field
     to = pa.map_(values.type.key_type, pa.field(inner.name, items.type, inner.nullable))
     entries = pa.StructArray.from_arrays([values.keys, items], fields=[to.key_field, to.item_field])
-    return _rebuilt(values, to, entries, _within(VALUES, found))
+    return _rebuilt(values, to, entries, _within(VALUES, misfits))
 
 
 def _rebuilt(

@@ -226,11 +226,11 @@ class Planner:
         with a zone: each value is checked.
         """
         reader = _known(self.reader.get(path))
-        found = reader
+        semantic = reader
         if self.writer is not None and self._written(path) is not None:
-            found = _known(self.writer.semantics.get(path))
+            semantic = _known(self.writer.semantics.get(path))
         is_text = raw == TEXT and reader is not None and reader.name == _ZONED
-        return reader if found is None and is_text else found
+        return reader if semantic is None and is_text else semantic
 
     def _convert(
         self, semantic: Semantic | None, raw: pa.DataType, wanted: pa.DataType

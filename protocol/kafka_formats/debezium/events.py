@@ -128,8 +128,8 @@ class EventPayloadDecoder:
             return PayloadError("", _EMPTY)
         event = _Event(with_type(values, self.plan.payload), is_valid(values))
         _, misfits = event.read(self.plan, self.placeholder)
-        found = next(misfit for misfit in misfits if misfit.is_broken[0])
-        return PayloadError(shown(found.path), found.reason)
+        misfit = next(misfit for misfit in misfits if misfit.is_broken[0])
+        return PayloadError(shown(misfit.path), misfit.reason)
 
 
 def _framed(payload: bytes) -> pa.BinaryArray:
@@ -174,14 +174,14 @@ class _Event:
         # An absent text of Protobuf is empty.
         no_op = self._is_event & (~is_valid(self._op) | self._has_op(""))
         unknown = self._is_event & ~no_op & ~self._has_op(DELETE, *WRITTEN, *OTHERS)
-        found = [
+        misfits = [
             Misfit((), no_op, _NO_EVENT),
             Misfit((OP,), unknown, f"it is not one of {', '.join((*WRITTEN, DELETE, *OTHERS))}"),
         ]
         if AFTER in self._parts:
             lacks = self._has_op(*WRITTEN) & ~is_valid(self._parts[AFTER])
-            found.append(Misfit((AFTER,), lacks, "it is missing, and the event is not a delete"))
-        return [each for each in found if each.is_broken.any()]
+            misfits.append(Misfit((AFTER,), lacks, "it is missing, and the event is not a delete"))
+        return [each for each in misfits if each.is_broken.any()]
 
     def _row(self, placeholder: Placeholder | None) -> tuple[pa.StructArray, pa.ListArray | None]:
         """The row of each event, and the names of its columns that are not available."""
@@ -255,5 +255,5 @@ class KeyPayloadDecoder:
         values, is_broken = self.inner.decode(_framed(payload), len(_FRAME))
         if is_broken[0]:
             return self.inner.explain(payload)
-        found = converted(self.plan.conversion, with_type(values, self.plan.payload)).misfits[0]
-        return PayloadError(shown(found.path), found.reason)
+        misfit = converted(self.plan.conversion, with_type(values, self.plan.payload)).misfits[0]
+        return PayloadError(shown(misfit.path), misfit.reason)

@@ -90,24 +90,24 @@ class Placeholder:
         items = self._items[column.type.value_type]
         is_number = pa.types.is_integer(column.type.value_type)
         length = len(items) if is_number else 1
-        found: Bools = _lengths(column) == length
-        rows = np.flatnonzero(found)
+        has_it: Bools = _lengths(column) == length
+        rows = np.flatnonzero(has_it)
         if not len(rows):
-            return found
+            return has_it
         flat = pc.list_flatten(column.take(pa.array(rows)))
         if is_number:
             numbers = numbers_of(flat.fill_null(0)).reshape(-1, length)
-            found[rows] = (numbers == np.array(items)).all(axis=1)
+            has_it[rows] = (numbers == np.array(items)).all(axis=1)
         else:
             known = pa.array(items, column.type.value_type)
-            found[rows] = _mask(pc.is_in(flat, known)) & _mask(flat.is_valid())
-        return found
+            has_it[rows] = _mask(pc.is_in(flat, known)) & _mask(flat.is_valid())
+        return has_it
 
     def _in_map(self, column: pa.MapArray) -> Bools:
-        found: Bools = _lengths(column) == 1
-        for row in np.flatnonzero(found).tolist():
-            found[row] = column[row].as_py() == [(self._text, self._text)]
-        return found
+        has_it: Bools = _lengths(column) == 1
+        for row in np.flatnonzero(has_it).tolist():
+            has_it[row] = column[row].as_py() == [(self._text, self._text)]
+        return has_it
 
 
 def without(columns: Sequence[pa.Array], masks: Sequence[Bools]) -> list[pa.Array]:

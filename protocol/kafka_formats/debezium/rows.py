@@ -165,5 +165,5 @@ class _Completed(ColumnValues):
 
 
 def _equal(texts: pa.StringArray, ones: Sequence[str]) -> Bools:
-    found = pc.is_in(texts, pa.array(ones))
-    return bools_of(found)
+    is_one = pc.is_in(texts, pa.array(ones))
+    return bools_of(is_one)

@@ -280,16 +280,16 @@ def _leaf(node: Mapping[str, Any]) -> pa.DataType | None:
 
 def _alternatives(node: Mapping[str, Any]) -> list[list[Sequence[Any]]]:
     """For each word with branches: the branches, and the schemas that hold in each."""
-    found: list[list[Sequence[Any]]] = [
+    alternatives: list[list[Sequence[Any]]] = [
         [[each] for each in _listed(node, word)] for word in ("anyOf", "oneOf") if word in node
     ]
     if "if" in node and ("then" in node or "else" in node):
-        found.append([[node["if"], node.get("then", True)], [node.get("else", True)]])
+        alternatives.append([[node["if"], node.get("then", True)], [node.get("else", True)]])
     for word in ("dependentSchemas", "dependencies"):
         # In older drafts also lists of names.
         parts = [each for each in _named(node, word).values() if not isinstance(each, list)]
-        found += [[[each], []] for each in parts]
-    return found
+        alternatives += [[[each], []] for each in parts]
+    return alternatives
 
 
 def _both(first: Facts, second: Facts) -> Facts:

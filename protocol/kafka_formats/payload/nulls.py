@@ -74,8 +74,8 @@ class NullPayloads:
         bounds = sorted({0, len(rows), *SPLITS[self.framing](chosen)})
         for start, end in pairwise(bounds):
             part = None if chosen_headers is None else chosen_headers.slice(start, end - start)
-            found = self._among(chosen.slice(start, end - start), part)
-            is_null[rows[start:end]] = found
+            stand_for_null = self._among(chosen.slice(start, end - start), part)
+            is_null[rows[start:end]] = stand_for_null
         return is_null
 
     def _among(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Bools:
@@ -87,8 +87,8 @@ class NullPayloads:
             pattern = self.pattern_of(group.schema_id)
             if pattern is not None:
                 own = without_first(group.frame_bytes, unpacked.take(indices_of(group.rows)))
-                found = pc.match_substring_regex(own, pattern).fill_null(False)
-                is_null[group.rows] |= bools_of(found)
+                matches = pc.match_substring_regex(own, pattern).fill_null(False)
+                is_null[group.rows] |= bools_of(matches)
         return is_null
 
 

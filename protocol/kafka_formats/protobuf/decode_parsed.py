@@ -80,11 +80,11 @@ def _decimals(plan: Decimal, values: Sequence[Any]) -> pa.Array:
     value, _, scale = plan.parts
     parts = attrgetter(value, scale)
     given = [None if each is None else parts(each) for each in values]
-    found, is_wrong = decimals_of(plan.type, given)
+    decimals, is_wrong = decimals_of(plan.type, given)
     for each, is_misfit in zip(given, is_wrong, strict=True):
         if each is not None and is_misfit:
             raise misfit(plan.type, *each)
-    return found
+    return decimals
 
 
 def _structs(plan: MessagePlan, values: Sequence[Any]) -> pa.Array:

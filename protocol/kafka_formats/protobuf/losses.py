@@ -118,8 +118,8 @@ def _of_values(
     owner: FieldDescriptor,
 ) -> Iterator[Loss]:
     """The losses of one value; `owner` is the field, or the map that it is a value of."""
-    if (found := [*_of_types(new, old, path)]) or new.message_type is None:
-        yield from found
+    if (type_losses := [*_of_types(new, old, path)]) or new.message_type is None:
+        yield from type_losses
     elif time_type(new.message_type) != time_type(old.message_type):
         yield Loss(path, f"is {new.message_type.full_name}, not {old.message_type.full_name}")
     elif isinstance(member.plan, Decimal):

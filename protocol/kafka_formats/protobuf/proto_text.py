@@ -88,7 +88,7 @@ def _message_in(words: Sequence[str], *, opens: bool) -> str | None:
     """The name of the message that a statement defines, if it does."""
     if words[:2] == ["map", "<"]:
         field = words[words.index("=") - 1] if "=" in words else ""
-        return f"{_FIRST_LETTERS.sub(lambda found: found[1].upper(), field)}Entry"
+        return f"{_FIRST_LETTERS.sub(lambda match: match[1].upper(), field)}Entry"
     if opens and len(words) in {2, 3} and words[-2] == "message":
         return words[-1]
     # The name of a group, unlike that of a field called `group`, is between the word and the "=".

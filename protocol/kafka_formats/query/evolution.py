@@ -58,17 +58,17 @@ class Evolution:
         try:
             if self.schemas.is_known(number):
                 # Mostly nothing is new, and the registry need not be asked.
-                found = self._difference(number, schema_id, decoders)
-                place = found and self._newer_version(number)
+                difference = self._difference(number, schema_id, decoders)
+                place = difference and self._newer_version(number)
             else:
                 place = self._newer_version(number)
-                found = place and self._difference(number, schema_id, decoders)
+                difference = place and self._difference(number, schema_id, decoders)
         except UnknownSchemaError:
             # What becomes of the payload is a matter of the mode.
             return None
-        if not found or not place:
+        if not difference or not place:
             return None
-        condition, reason = found
+        condition, reason = difference
         subject, version = place
         return Refusal(
             condition,
@@ -151,9 +151,9 @@ class Evolution:
             except NotFoundError:
                 continue
             for version in sorted(newer, reverse=True):
-                found = registry.version(subject, version).schema
+                body = registry.version(subject, version).schema
                 try:
-                    text = schema_text_of(found, self.schemas.format, subject)
+                    text = schema_text_of(body, self.schemas.format, subject)
                 except SchemaError:
                     continue
                 if text == written:

@@ -147,8 +147,8 @@ class QueryFormats:
         schema = None
         if format_.needs_written_schema and writers is None:
             schema = self._schemas[payload.column].latest[0].schema
-        found = format_.null_payloads(schema, writers)
-        return found and NullPayloads(payload.column, payload.framing, *found)
+        null_form = format_.null_payloads(schema, writers)
+        return null_form and NullPayloads(payload.column, payload.framing, *null_form)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
         known = only_schema(payload, self._schemas[payload.column].latest)

@@ -33,14 +33,14 @@ def resolve(
     """
     resolver = _Resolver(about, fetch)
     resolver.visit_all(references, ())
-    return tuple(resolver.found.items())
+    return tuple(resolver.texts.items())
 
 
 class _Resolver:
     """One search, in depth first."""
 
     def __init__(self, about: str, fetch: Callable[[Reference], SchemaBody]) -> None:
-        self.found: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
         self._about = about
         self._fetch = fetch
         self._seen: set[str] = set()
@@ -68,7 +68,7 @@ class _Resolver:
                 "characters"
             )
         self.visit_all(schema.references, (*path, reference))
-        self.found[reference.name] = schema.text
+        self.texts[reference.name] = schema.text
 
 
 def _place(reference: Reference) -> tuple[str, int]:

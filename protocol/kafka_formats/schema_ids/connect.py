@@ -49,17 +49,17 @@ def connect_frames(payloads: pa.BinaryArray, _headers: pa.ListArray | None, _hea
     rest = np.flatnonzero(bools_of(begins))
     if not len(rest):
         return Frames([Group(None, 0, np.flatnonzero(valid))], np.empty(0, dtype=np.int64))
-    found = _Found(payloads)
+    groups = _Groups(payloads)
     for _ in range(_MOST_PREFIXES):
         if len(rest):
-            rest = found.add_alike(rest)
+            rest = groups.add_alike(rest)
     for row in rest.tolist():
-        found.add(row)
-    return found.frames(valid)
+        groups.add(row)
+    return groups.frames(valid)
 
 
-class _Found:
-    """The groups that are found, and the payloads of their rows."""
+class _Groups:
+    """The groups of payloads with one schema, and their payloads without it."""
 
     def __init__(self, payloads: pa.BinaryArray) -> None:
         self._payloads = payloads

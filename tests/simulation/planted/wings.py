@@ -266,8 +266,8 @@ WINGS: Final = (
         "a reference comes before what it needs itself",
         f"{_FORMATS}/registry/references.py",
         "        self.visit_all(schema.references, (*path, reference))\n"
-        "        self.found[reference.name] = schema.text\n",
-        "        self.found[reference.name] = schema.text\n"
+        "        self.texts[reference.name] = schema.text\n",
+        "        self.texts[reference.name] = schema.text\n"
         "        self.visit_all(schema.references, (*path, reference))\n",
         judges=_REGISTRY,
     ),
