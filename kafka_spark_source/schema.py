@@ -111,18 +111,19 @@ def check_projection(
 ) -> None:
     """Check a user's `.schema(...)`: any of the source's columns, in any order.
 
-    `topicId` is one of them, with and without the option includeTopicId.
+    It may have the column `topicId` also without the option includeTopicId.
 
     Args:
-        schema: The user's.
-        include_headers: Whether there is the column `headers`.
-        formats: The types of decoded columns follow from schemas, and are not checked here.
-        envelope: May add columns.
+        schema: The user's schema.
+        include_headers: Whether the option includeHeaders is set.
+        formats: The formats of decoded columns. Their types follow from schemas, and are not
+            checked here.
+        envelope: The envelope of changes, which may add columns.
         mode: How to treat text that is not UTF-8; None not to check it.
 
     Raises:
-        KafkaConfigError: There is no column; a column is unknown, repeated, NOT NULL or of another
-            type; or there is `headers` without the option includeHeaders.
+        KafkaConfigError: The schema has no column; a column is unknown, repeated, NOT NULL or of
+            another type; or it has `headers` without the option includeHeaders.
     """
     if not schema.fields:
         raise KafkaConfigError("The schema names no column: name at least one, or leave it out.")
@@ -188,10 +189,12 @@ def check_sink_schema(
 
     The types of `encoded` columns follow from schemas, and are not checked here.
 
-    `argument` is that of save() or start(): an error may say where to write it instead.
+    `argument` is the argument of save() or start(). It has no effect here: if there is no topic,
+    the error names the option to set to it.
 
-    A column `timestamp` (ignored by Spark's own connector) sets the timestamps of the records. One
-    without a time zone is taken as UTC. Without the column, records get the time of writing.
+    A column `timestamp` (ignored by Spark's own connector) sets the timestamps of the records. A
+    timestamp without a time zone is taken as UTC. Without the column, records get the time of
+    writing.
 
     Raises:
         KafkaConfigError: There is no `value` or no topic, or a column has a wrong type or exists

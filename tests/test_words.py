@@ -1,4 +1,4 @@
-"""Texts that users see are plain: no form of a sentence that needs a second reading."""
+"""Texts, docstrings and comments are plain: no form of a sentence that needs a second reading."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ PACKAGES = (
 
 OF = r"(?:^|[.;:] )Of "
 IS_NO = r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b)"
+THOSE = r"\b[Tt]hose (?:of|that|which|below|above|before|after|in|with)\b"
 WHAT = (
     r"\b(?:or|and|of|to|by|for|with|from|about|on|in|at|after|before|than|as|but|into|beside"
     r"|limit|cannot return) what\b"
@@ -38,7 +39,7 @@ FORBIDDEN = {
     r"\b(?:is|are|was|were) to [a-z]": "must, will, or do you want to",
     r"\b[Nn]obody\b": "name who, or use the passive",
     r"\bnone of\b|\bor none\b|\bif none\b|\bfor none\b": "'not one of', 'neither', 'no topic'",
-    r"\b[Tt]hose (?:of|that|which|below|above|before|after|in|with)\b": "repeat the noun",
+    THOSE: "repeat the noun",
     r"\b(?:is|are|was|were) (?:that|those) of\b": "'has the x of', 'equals the x of'",
     r"\bbut for\b": "'except', 'only'",
     r"\bheld against\b": "'compared with'",
@@ -48,10 +49,11 @@ FORBIDDEN = {
     BEHIND: "after; a lag is so many records or so long",
     AS_IT_CAME: "unchanged",
 }
-FORBIDDEN_IN_PROSE = (OF, IS_NO, WHAT, TOLD, A_BEGIN, BEHIND, AS_IT_CAME)
+FORBIDDEN_IN_PROSE = tuple(form for form in FORBIDDEN if form != THOSE)
 FORBIDDEN_IN_PAGES = tuple(
     form for form in FORBIDDEN if form not in (WHAT, TOLD, A_BEGIN, BEHIND, AS_IT_CAME)
 )
+FORBIDDEN_NAMES = {"found": "a set of offsets is `offsets`, a match of a pattern is `match`"}
 
 # The beginnings of texts that keep such a form.
 EXCEPTIONS = ("Option '{}.framing' is {}, which is for reads",)  # one of its values is called none
@@ -67,6 +69,16 @@ def texts_of(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
             yield node.lineno, "".join(map(_shown, node.values))
         elif isinstance(node, ast.Constant) and id(node) not in skipped:
             yield node.lineno, _shown(node)
+
+
+def names_of(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    """The names of variables, arguments and attributes, with the line."""
+    for node in nodes:
+        match node:
+            case ast.Name(id=name, lineno=line) | ast.arg(arg=name, lineno=line):
+                yield line, name
+            case ast.Attribute(attr=name, lineno=line):
+                yield line, name
 
 
 def prose_of(module: str, nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
@@ -107,17 +119,26 @@ class Written(NamedTuple):
     text: str
 
 
+class Words(NamedTuple):
+    """The words of the packages."""
+
+    texts: list[Written]  # for users
+    prose: list[Written]  # for readers of the code
+    names: list[Written]  # of variables, arguments and attributes
+
+
 @cache
-def texts_and_prose() -> tuple[list[Written], list[Written]]:
-    """What the packages say to users, and to readers of the code."""
-    texts, prose = [], []
+def words() -> Words:
+    """All words of the packages."""
+    texts, prose, names = [], [], []
     for path in (path for package in PACKAGES for path in sorted(package.rglob("*.py"))):
         module = path.read_text("utf-8")
         nodes = [*ast.walk(ast.parse(module))]
-        name = path.relative_to(ROOT)
-        texts += [Written(f"{name}:{line}", text) for line, text in texts_of(nodes) if " " in text]
-        prose += [Written(f"{name}:{line}", text) for line, text in prose_of(module, nodes)]
-    return texts, prose
+        place = path.relative_to(ROOT)
+        texts += [Written(f"{place}:{line}", text) for line, text in texts_of(nodes) if " " in text]
+        prose += [Written(f"{place}:{line}", text) for line, text in prose_of(module, nodes)]
+        names += [Written(f"{place}:{line}", name) for line, name in names_of(nodes)]
+    return Words(texts, prose, names)
 
 
 PAGES = [
@@ -129,9 +150,10 @@ PAGES = [
 
 
 def test_texts_are_found() -> None:
-    texts, prose = texts_and_prose()
+    texts, prose, names = words()
     assert len(texts) > 1_000
     assert len(prose) > 1_000
+    assert len(names) > 10_000
     for each in EXCEPTIONS:
         assert any(text.startswith(each) for _, text in texts), f"no text begins with {each!r}"
 
@@ -140,7 +162,7 @@ def test_texts_are_found() -> None:
 def test_no_text_has_a_form_that_is_hard_to_read(form: str) -> None:
     refused = [
         f"{place}: {text[:200]}"
-        for place, text in texts_and_prose()[0]
+        for place, text in words().texts
         if re.search(form, text) and not text.startswith(EXCEPTIONS)
     ]
     assert refused == [], FORBIDDEN[form]
@@ -148,9 +170,15 @@ def test_no_text_has_a_form_that_is_hard_to_read(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORBIDDEN_IN_PROSE)
 def test_no_docstring_and_no_comment_has_such_a_form(form: str) -> None:
-    prose = texts_and_prose()[1]
+    prose = words().prose
     refused = [f"{place}: {text[:200]}" for place, text in prose if re.search(form, text)]
     assert refused == [], FORBIDDEN[form]
+
+
+@pytest.mark.parametrize("name", FORBIDDEN_NAMES)
+def test_no_name_says_nothing(name: str) -> None:
+    refused = [place for place, each in words().names if each == name]
+    assert refused == [], FORBIDDEN_NAMES[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -180,6 +208,12 @@ def test_docstrings_and_comments_are_read_whole() -> None:
         (7, "A short one is no reason."),
         (9, "of a process"),
     ]
+
+
+def test_variables_arguments_and_attributes_have_names() -> None:
+    module = "def f(a: int) -> None:\n    b = a.c\n"
+    names = sorted(names_of([*ast.walk(ast.parse(module))]))
+    assert names == [(1, "a"), (1, "int"), (2, "a"), (2, "b"), (2, "c")]
 
 
 @pytest.mark.parametrize(

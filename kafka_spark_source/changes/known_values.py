@@ -109,7 +109,7 @@ def _with_values_of_one(
     before = _of_key(arguments, keys).rowsBetween(Window.unboundedPreceding, -1)
     # Debezium may write a delete again: before the first one the row was there.
     again = Window.partitionBy(_LINK, *map(quoted_column, keys)).orderBy(*in_order(arguments))
-    # Deletes of several rows in one place of the log: none of them is the one.
+    # Deletes of several rows in one place of the log: it is unknown which of them is the one.
     count = F.count(F.lit(1)).over(Window.partitionBy(_LINK))
     states = (
         _with_holders(both, others, before)

@@ -191,7 +191,7 @@ def is_newer_by_values(
 
 
 def in_one_partition(ours: str, theirs: str) -> str:
-    """Whether offsets order two positions."""
+    """The SQL condition that two positions are in one partition, so that offsets order them."""
     return (
         f"({ours}.topic = {theirs}.topic AND {ours}.partition = {theirs}.partition "
         f"AND coalesce({ours}.topicId = {theirs}.topicId, true))"

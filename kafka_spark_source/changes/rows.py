@@ -84,7 +84,7 @@ def columns_of(rows: DataFrame, arguments: Arguments) -> tuple[str, ...]:
 
 
 def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) -> DataFrame:
-    """The rows as changes. A delete has nulls but for the keys.
+    """The rows as changes. A delete has nulls except in the keys.
 
     Args:
         rows: A micro-batch.

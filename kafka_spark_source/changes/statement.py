@@ -168,7 +168,7 @@ def _change_of_row(merge: Merge, at: str) -> Change:
 
 
 def _differs(merge: Merge) -> str:
-    """Whether the row has other values than the change, but for those that were not sent."""
+    """Whether the row has other values than the change, except for values that were not sent."""
     same = [_is_same(merge, each) for each in merge.columns if each not in merge.keys]
     if merge.with_tombstones:
         same.append(f"coalesce({_of_target(TOMBSTONE)}, false) = {_of_source(TOMBSTONE)}")

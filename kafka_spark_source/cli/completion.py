@@ -14,7 +14,7 @@ from kafka_spark_source.cli.parsers.program import program
 from kafka_spark_source.cli.terminal import console
 
 # The command itself is asked, for topics with the options of the line that say how to connect.
-# Names of topics are those of brokers, which may be hostile. They are only compared, never expanded
+# Brokers, which may be hostile, send the names of topics. They are only compared, never expanded
 # (`compgen -W` expands its words as a shell does), and a name that a shell could take for anything
 # else is not offered: bash puts it into the line as it is.
 _NAMES: Final[Mapping[str, str]] = {

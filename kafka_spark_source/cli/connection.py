@@ -203,7 +203,7 @@ def contexts() -> dict[str, Path]:
 
 
 def context_in_use() -> str:
-    """The name of the context that is used if none is given; there may be none of that name."""
+    """The name of the context that is used without --context. It may not exist."""
     return os.environ.get(CONTEXT_VARIABLE) or DEFAULT_CONTEXT
 
 

@@ -73,5 +73,5 @@ def _unescaped(text: str, number: int) -> str:
         return _CONTROLS.get(character, str(character))
 
     units = _ESCAPE.sub(meant, text)
-    # Java's characters are those of UTF-16: two of them may be one.
+    # Java's characters are UTF-16 units: two of them may be one character.
     return units.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -73,7 +73,7 @@ def start(
                 else:
                     show(server, record)
             finally:
-                # Also if nobody reads on: it has started.
+                # Also if the reader of the output has gone: the server has started.
                 if stop_event is None:
                     server.detach()
             if stop_event is None:

@@ -64,12 +64,13 @@ def _check(stream: BufferedReader, form: str | None, encoding: Encoding) -> None
 
 
 def _written_before(error: BaseException, writer: LineWriter) -> str:
-    """The lines that are written, and those that may be."""
+    """The lines that were written, and whether later lines may have been written."""
     last = writer.last_number
-    begin = f"Lines 1 to {last} were written" if last else "Nothing was written"
     if isinstance(error, BrokenLineError):
-        return f"{begin}, no later ones." if last else f"{begin}."
-    return f"{begin} for sure; of the next ones some may be, too."
+        return f"Lines 1 to {last} were written, no later ones." if last else "Nothing was written."
+    if not last:
+        return "Some lines may have been written."
+    return f"Lines 1 to {last} were written. Later lines may have been written too."
 
 
 COMMANDS: Final[Mapping[str, Run]] = {

@@ -1,7 +1,7 @@
 """Tables of Spark's session catalog: their options, kept in the metadata of their columns.
 
 Spark gives a Python data source the options of a table when the table is created, beside all of its
-properties and once more with a prefix. When the table is read it gives none of them, but the
+properties and once more with a prefix. When the table is read it gives no options, but the
 columns as they were stored. So each column keeps the options, and a table with secrets is refused:
 metadata travels into files that are written from the table.
 
@@ -44,7 +44,7 @@ _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|use
 
 
 def options_of_new_table(options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a table that is being created, in lower case; empty if none is."""
+    """The options of a table that is being created, in lower case; empty if no table is."""
     lower = {name.lower(): value for name, value in options.items()}
     return {
         name.removeprefix(_PREFIX): value

@@ -1,6 +1,6 @@
 """Why a job cannot read or write: each step from here to its records, until one fails.
 
-Nothing is changed, but for a new producer id, and an entry for a transactional id of the
+Nothing is changed, except for a new producer id, and an entry for a transactional id of the
 diagnosis's own, if the job needs them.
 """
 

@@ -35,7 +35,7 @@ class EndTimes:
         """The age of the first unread record in ms; 0 if all records are read.
 
         The error is at most the time between two reports. Where the record was written before the
-        first report, the age is that of the first report, and the record is at least as old.
+        first report, the age of the first report is taken, and the record is at least as old.
 
         Args:
             topic_partition: The partition.

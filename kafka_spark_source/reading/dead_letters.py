@@ -6,7 +6,7 @@ beside them. So a task that ends has lost none, and one that Spark runs again wr
 They have the time at which they are written: with the time of an old record, the topic's retention
 would delete them at once.
 
-Source: the headers are those of `DeadLetterQueueReporter` of Kafka Connect (KIP-298). It has none
+Source: the headers are as from `DeadLetterQueueReporter` of Kafka Connect (KIP-298). It has none
 for the time of the record, because it keeps that as the time of the dead letter.
 """
 

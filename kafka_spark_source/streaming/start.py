@@ -46,9 +46,9 @@ class Start:
 
     Attributes:
         offsets: The start in each partition that is assigned and exists.
-        moving: Partitions that may start elsewhere when they are looked up again.
-        timed: Partitions that start at a record with a timestamp: at the same offset again, as long
-            as the log holds that record.
+        moving: Partitions whose start may have another offset when it is looked up again.
+        timed: Partitions that start at the first record from a timestamp on. Their start keeps its
+            offset as long as the log has this record.
         refusal: Why a new query cannot start there. Ignored when the first micro-batch runs again:
             partitions may have been added, and records deleted, since the query was new.
     """

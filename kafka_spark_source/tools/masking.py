@@ -7,7 +7,7 @@ from typing import Final
 
 _SET: Final = "(set)"
 
-# All others are only said to be set: a new secret is hidden without being named here.
+# Other options show only that they are set, so new secrets stay hidden.
 _SHOWN: Final = frozenset(
     {
         "bootstrap.servers",

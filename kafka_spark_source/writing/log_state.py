@@ -139,7 +139,7 @@ class LogState:
         return known and known._replace(done=self._done.get(prefix))
 
     def snapshot(self, until: int, now_ms: int, retention_ms: int) -> Snapshot:
-        """The state of all prefixes, but for prefixes that are done and were not written for long.
+        """The state of all prefixes, except prefixes that are done and were not written for long.
 
         Raises:
             CommitLogError: A record cannot be parsed.

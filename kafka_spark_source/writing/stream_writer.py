@@ -16,7 +16,7 @@ _BATCH_ID = "streaming.sql.batchId"
 
 
 class KafkaStreamWriter(KafkaBatchWriter, DataSourceStreamWriter):
-    """Appends the rows of micro-batches to topics; its argument is that of KafkaBatchWriter.
+    """Appends the rows of micro-batches to topics; its argument is as for KafkaBatchWriter.
 
     It is a batch writer so that PySpark 4.0 passes Arrow to it; PySpark 4.1 has a class for that.
     """

@@ -28,8 +28,8 @@ class Move(NamedTuple):
     """The new position of a query or of a group in a partition.
 
     Attributes:
-        committed: The offset after the last record that was processed, of a query the end of the
-            last micro-batch that has ended; None if a group has committed no offset.
+        committed: For a query, the end of the last micro-batch that has ended. For a group, its
+            committed offset; None if it has none.
         offset: The new position.
         earliest: The first offset of the log.
         latest: The end of the log.

@@ -1,13 +1,14 @@
-"""Moves a streaming query to another position, in its own checkpoint.
+"""Moves a streaming query to other offsets, in its own checkpoint.
 
-Spark continues from the last micro-batch of the offset log (`MicroBatchExecution`). If that one has
-ended, its offsets become the new position. If not, Spark runs it again, from the offsets of the one
-before. Then both get the new position of the partitions that move, so Spark runs it without their
-records, and continues from there. The other partitions keep the offsets of both.
+Spark continues from the last micro-batch of the offset log (`MicroBatchExecution`). If this
+micro-batch has ended, its offsets are replaced by the new ones. If it has not ended, Spark runs it
+again, from the offsets of the micro-batch before it. Then both get the new offsets of the moved
+partitions: Spark runs the last micro-batch without records of these partitions, and continues at
+the new offsets. The other partitions keep their offsets in both micro-batches.
 
-So no number of a micro-batch is used for other records. A sink that skips the numbers that it knows
-(a file sink, an exactly-once write, a `foreachBatch` that compares them) skips no record, has none
-twice of a partition that stays, and a file sink, which needs each number, misses no number.
+So no number of a micro-batch is used for other records. Some sinks skip the numbers that they know
+(a file sink, an exactly-once write, a `foreachBatch` that compares them). They skip no record, and
+write no record of a partition that stays twice. A file sink, which needs each number, misses none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keys and values of records -> JSON texts for people, or the reasons why they cannot be decoded.
 
-The options are those of a job. A broken payload never ends it, whatever the option `mode` says.
+A job has the same options. A broken payload never ends it, whatever the option `mode` says.
 """
 
 from __future__ import annotations

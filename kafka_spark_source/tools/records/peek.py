@@ -32,10 +32,10 @@ class PayloadTexts(NamedTuple):
     """What is known of the payloads of a record.
 
     Attributes:
-        formats: The columns that have a format: `key`, `value`, both or none.
+        formats: The columns that have a format: `key` or `value`, both, or no column.
         texts: Column -> the document of JSON that its payload is decoded to; not for null, and not
             for a broken payload.
-        reason: Why a payload is broken; None if none is.
+        reason: Why a payload is broken; None if both are well-formed.
     """
 
     formats: frozenset[str]

@@ -101,7 +101,7 @@ def text_of(number: int, scale: int) -> str | None:
 def scaled_of(value: decimal.Decimal | str) -> Scaled | None:
     """The parts of a decimal, or of the text of one; None if it is not one, or has too many digits.
 
-    The scale is that of the value, and negative for `1E+2`.
+    The value's scale is kept; it is negative for `1E+2`.
     """
     # Python skips underscores: `1_0` is a typing error elsewhere, and not ten.
     if isinstance(value, str) and "_" in value:

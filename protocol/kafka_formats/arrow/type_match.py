@@ -61,7 +61,7 @@ def wrong_type(known: str, wanted: pa.DataType, path: str) -> SchemaError:
 
 
 def _is_same(known: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether types are the same but for null and the names of parts that Spark does not see."""
+    """Whether types are equal, without nullability and the names of list items and map entries."""
     if pa.types.is_struct(known) and pa.types.is_struct(wanted):
         pairs = zip(known, wanted, strict=False)
         return known.num_fields == wanted.num_fields and all(

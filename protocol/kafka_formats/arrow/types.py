@@ -33,7 +33,7 @@ def depth_of(data_type: pa.DataType) -> int:
 
 
 def as_nullable(data_type: pa.DataType) -> pa.DataType:
-    """The type with all parts nullable, but for the keys of maps."""
+    """The type with all parts nullable, except the keys of maps."""
     if pa.types.is_struct(data_type):
         return pa.struct([_nullable(field) for field in data_type])
     if pa.types.is_list(data_type):

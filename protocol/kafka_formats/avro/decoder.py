@@ -53,7 +53,7 @@ def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> 
 
 
 def _without_rest(plan: AvroPlan) -> AvroPlan:
-    """The plan without the fields after the last one that is wanted: nobody reads their bytes."""
+    """The plan without the fields after the last one that is wanted: their bytes are not read."""
     if not isinstance(plan, RecordPlan):
         return plan
     wanted = [number for number, step in enumerate(plan.steps) if step.place is not None]

@@ -374,7 +374,7 @@ def _where(is_given: npt.NDArray[np.bool_], values: pa.BinaryArray) -> pa.Binary
 
 
 def _recursive(schema: Recursive, values: pa.Array, path: str) -> pa.BinaryArray:
-    """As deep as the column is, but for a null or an empty list."""
+    """As deep as the column, except for a null or an empty list."""
     return _encode(schema.record, values, path)
 
 

@@ -28,7 +28,7 @@ class AvroEncoder:
         return encode(_parsed(self.schema), values)
 
     def check(self, data_type: pa.DataType) -> None:
-        """Check that values of a type can be written, but for nulls.
+        """Check that values of a type can be written. Nulls are not checked.
 
         Raises:
             SchemaError: They cannot. Names the field.

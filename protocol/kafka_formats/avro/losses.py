@@ -1,6 +1,6 @@
 """The values of a writer's schema that a reader's cannot hold: new symbols, nulls, wider decimals.
 
-Resolution does not refuse such schemas: a payload may have none of these values.
+Schema resolution does not refuse such schemas, since a payload need not have these values.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def _of_one(writer: Schema, reader: Schema, path: str) -> Iterator[Loss]:
     if target is None or type(writer) is not type(target):
         yield _other_type(writer, reader, path)
         return
-    type_losses = [*_OF_SAME_KIND[type(writer)](writer, target, path)]
-    if not type_losses and (reason := why_unfit(writer, target, path)) is not None:
+    kind_losses = [*_OF_SAME_KIND[type(writer)](writer, target, path)]
+    if not kind_losses and (reason := why_unfit(writer, target, path)) is not None:
         # Resolution leaves such a branch of a union to the payloads that have it.
-        type_losses = [Loss(path, f"cannot be read: {reason}")]
-    yield from type_losses
+        kind_losses = [Loss(path, f"cannot be read: {reason}")]
+    yield from kind_losses
 
 
 def _branch_for(writer: Schema, reader: Union, path: str) -> Schema | None:

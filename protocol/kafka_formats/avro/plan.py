@@ -123,7 +123,7 @@ class Items:
 class Choice:
     """The number of a branch, and its value; None for a branch that the reader has no place for.
 
-    `names` are those of the branches, for errors.
+    `names` has the names of the branches, for errors.
     """
 
     type: pa.DataType

@@ -82,7 +82,7 @@ def _nullable(branches: Sequence[Schema], wanted: pa.DataType, path: str) -> Sch
 
 
 def _narrowed(schema: Primitive | Fixed, wanted: pa.DataType) -> Primitive | Fixed:
-    """The schema to read as a decimal or bytes, if it is that of a wider decimal."""
+    """The schema to read as a decimal or bytes, if it has a wider decimal."""
     logical = schema.logical
     if logical is not None and logical.is_text:
         if pa.types.is_decimal128(wanted):

@@ -361,7 +361,7 @@ def _into_branch(writer: Schema, reader: Union, path: str) -> AvroPlan | None:
         if plan is not None:
             return _as_union(plan, reader, number, to)
     if errors:
-        # This type would be the right one, but for a part of it.
+        # This type would be the right one, except for a part of it.
         raise errors[0]
     return None
 

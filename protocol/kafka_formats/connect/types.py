@@ -1,6 +1,6 @@
 """Spark's types for the semantic types of Kafka Connect and Debezium, in one table.
 
-Timestamps of Debezium have no zone, but for `ZonedTimestamp`; nor have those of Connect, as
+Timestamps of Debezium have no zone, except `ZonedTimestamp`; nor have those of Connect, as
 Debezium writes them for columns without a zone. Times of a day and durations stay the numbers that
 they are: Spark before 4.1 and most tables have no such type.
 
@@ -137,7 +137,7 @@ def _convert_parts(raw: pa.DataType, wanted: pa.DataType, _semantic: Semantic) -
 
 
 def has_parts(raw: pa.DataType) -> bool:
-    """Whether a type is that of a decimal with a scale of its own."""
+    """Whether a type is a decimal whose values each have a scale."""
     return bool(
         pa.types.is_struct(raw)
         and {each.name: each.type for each in raw} == {"scale": pa.int32(), "value": pa.binary()}

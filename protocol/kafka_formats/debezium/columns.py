@@ -21,7 +21,7 @@ _HEADERS: Final = "headers"
 _TEXT: Final = pa.string()
 _LONG: Final = pa.int64()
 
-# The columns of records, but for keys and values.
+# The columns of records, except keys and values.
 RECORD_COLUMNS: Final[Mapping[str, pa.DataType]] = {
     field.name: field.type for field in (*RECORD_SCHEMA, TOPIC_ID) if field.name not in {KEY, VALUE}
 }
@@ -109,7 +109,7 @@ class Columns:
 
     @property
     def _own(self) -> dict[str, Column]:
-        """All columns by their names, but for those of the table."""
+        """All columns by their names, except the table's."""
         is_there = {_HEADERS: self.has_headers, TOPIC_ID.name: self.has_topic_ids}
         record = {
             name: Column(Origin.RECORD, name, each)

@@ -65,7 +65,7 @@ class RequestedEvent:
     """The parts of events.
 
     Attributes:
-        row: The columns of the table; None for none of them.
+        row: The columns of the table; None if no column of it is wanted.
         before: The columns of the row before the change; None if it is not wanted.
         ts_ms: Whether the time of the event is wanted.
         source: The type of the source; None if it is not wanted.

@@ -92,7 +92,7 @@ class DebeziumQuery:
         """All columns.
 
         Raises:
-            KafkaError: A schema cannot be found, or is none of changes.
+            KafkaError: A schema cannot be found, or is not a schema of changes.
         """
         return self._columns.schema()
 

@@ -40,12 +40,12 @@ class EventRows:
     Attributes:
         source_columns: The columns of decoded records.
         schema: The columns of the rows.
-        columns: Where each of them comes from.
+        columns: The origin of each column of the rows.
         shared: The columns of the table that keys have, too.
-        has_shared: Whether keys are known to have all of them, by their schema.
-        key_has_other_columns: Whether a delete without `before` needs no decoded key: no wanted
-            column is in it.
-        keeps_others: Whether events that are about no single row are rows.
+        has_shared: Whether keys have all of `shared`, by their schema.
+        key_has_other_columns: Whether keys have no wanted column: then a delete without `before`
+            needs no decoded key.
+        keeps_others: Whether an event that is about no single row becomes a row.
     """
 
     source_columns: tuple[str, ...]

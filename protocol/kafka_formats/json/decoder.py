@@ -1,7 +1,7 @@
 """The decoders of payloads of JSON. Documents have the names of their fields in them.
 
-So payloads of all schemas are read as the query's, whatever their id is, and nobody asks the
-registry for it.
+So payloads of all schemas are read with the query's schema, whatever their id is, and the registry
+is not asked for their schemas.
 """
 
 from __future__ import annotations

@@ -151,15 +151,15 @@ def _of_calendar(
     micros: int,
     texts_of: Callable[[pa.Array], pa.BinaryArray],
 ) -> pa.BinaryArray:
-    """The texts of dates or times: Arrow's, or Java's where years have not four digits.
+    """The texts of dates or times: by Arrow if the year has four digits, else as Java writes them.
 
-    Arrow has `10000`, and no text at all for years that do not fit 16 bits.
+    Arrow writes `10000` where Java writes `+10000`, and no text for years that do not fit 16 bits.
 
     Args:
         values: Dates or times.
-        number: The type of their numbers.
-        micros: How many microseconds a one has.
-        texts_of: Arrow's texts.
+        number: The integer type that they are stored as.
+        micros: The microseconds of one unit of the integers.
+        texts_of: Writes the texts by Arrow.
     """
     numbers = values.cast(number)
     is_long = pc.or_(

@@ -69,7 +69,7 @@ class KnownArrowType:
 
 
 def kinds_of(data_type: pa.DataType) -> frozenset[str]:
-    """The kinds of JSON's values that a type is written as, but for null."""
+    """The kinds of JSON's values that a type is written as, except null."""
     return next((kinds for matches, kinds in _KINDS if matches(data_type)), frozenset())
 
 

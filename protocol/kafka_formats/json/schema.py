@@ -44,7 +44,7 @@ def name_of(schema: SchemaText) -> str:
 
 
 def check_part(schema: SchemaText, wanted: pa.DataType) -> None:
-    """Check that a type is that of a schema, or has some of the fields of its structs.
+    """Check that a type equals a schema's type, or has some of the fields of its structs.
 
     Other fields are not looked at: they may have no type of Spark's. What has none may be read as
     a string, its JSON text, or as any type that its values can have.

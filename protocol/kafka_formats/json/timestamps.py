@@ -13,7 +13,7 @@ from datetime import time as time_of_day
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-# As in Spark: years may have a sign and zeros before them, digits and blanks are those of ASCII.
+# As in Spark: years may have a sign and zeros before them, digits and blanks are ASCII.
 _DATE: Final = re.compile(
     r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII
 )

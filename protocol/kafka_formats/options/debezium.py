@@ -1,6 +1,6 @@
 """The options of `envelope=debezium`, and the defaults of formats that it changes. Pure.
 
-Names and values are those of Debezium's connectors and of Connect's converter of JSON, where they
+Names and values are as for Debezium's connectors and Connect's converter of JSON, where they
 have the option, too.
 """
 

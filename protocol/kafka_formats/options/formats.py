@@ -119,7 +119,7 @@ class WriteFormatOptions:
         auto_register: Whether schemas that are not in their subjects are registered.
         normalize: Whether the registry ignores differences that mean nothing.
         use_latest: Whether to write with the subject's latest version, not with a schema that is
-            made from the column, if none is given or registered.
+            made from the column. Has no effect if a schema is given, or is registered.
         registry: The client's options without `schema.registry.`; empty without a registry.
             Secrets: kept from repr.
     """

@@ -55,8 +55,8 @@ class Mode(Enum):
 class SchemaEvolution(Enum):
     """What a read does at a newer schema with fields that its columns lack.
 
-    NONE: it leaves those fields out. RESTART: it fails, as its columns are those of the newer
-    schema once it is started again.
+    NONE: it leaves those fields out. RESTART: it fails, and a restarted query has the columns of
+    the newer schema.
     """
 
     NONE = "none"

@@ -38,8 +38,8 @@ class ColumnFormat:
     Attributes:
         framing: Where the id of a payload's schema is.
         type: The type of the values.
-        decoders: Those of all schemas. Their values have the type, but for the parts that can be
-            null.
+        decoders: The decoders of all schemas. Their values have the type, except that parts may be
+            nullable.
         refusal: Why a read has to stop at payloads of a schema, or None; None if it never has.
     """
 

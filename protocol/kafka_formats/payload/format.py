@@ -67,7 +67,7 @@ class PayloadEncoder(Protocol):
         """
 
     def check(self, data_type: pa.DataType) -> None:
-        """Check that values of a type can be written, but for nulls.
+        """Check that values of a type can be written. Nulls are not checked.
 
         Raises:
             SchemaError: They cannot. Names the field.
@@ -97,11 +97,11 @@ class PayloadFormat(ABC):
 
     @abstractmethod
     def type_of(self, schema: SchemaText) -> pa.DataType:
-        """The type of the values of a schema."""
+        """The Arrow type of the values of a schema."""
 
     @abstractmethod
     def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
-        """Check that a type is that of a schema, or has some of the fields of its structs.
+        """Check that a type equals a schema's type, or has some of the fields of its structs.
 
         Raises:
             SchemaError: It is another one. Names the field.
@@ -157,7 +157,7 @@ class PayloadFormat(ABC):
         schema: SchemaText | None,  # noqa: ARG002
         schema_by_id: SchemaById | None,  # noqa: ARG002
     ) -> tuple[Callable[[SchemaId], str | None], str] | None:
-        """How payloads look that stand for null; None if none does.
+        """The form of payloads that stand for null; None if the format has no such payloads.
 
         Args:
             schema: The schema of payloads without frames; None if there is none.

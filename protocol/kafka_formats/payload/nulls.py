@@ -23,8 +23,8 @@ from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
 from kafka_protocol.columnar.arrays.arrow_memory import bools_of, indices_of, is_valid
 
-# The regular expression of the payloads of a schema that are null; None if none is. It is pickled
-# with tasks.
+# The regular expression of the payloads of a schema that are null; None if no payload is null. It
+# is pickled with tasks.
 NullPattern: TypeAlias = Callable[[SchemaId], "str | None"]
 
 

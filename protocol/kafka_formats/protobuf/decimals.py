@@ -158,7 +158,7 @@ def _params(options: bytes) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def _options_class() -> Any:
-    """Options of a field, with Confluent's only: the pool of a schema may not know its file."""
+    """A message class of field options that only has Confluent's: a schema's pool may lack them."""
     meta = KNOWN_FILES["confluent/meta.proto"]
     field = {"name": "meta", "number": META_NUMBER, "label": 1, "type_name": ".confluent.Meta"}
     pool = DescriptorPool()

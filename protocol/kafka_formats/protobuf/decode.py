@@ -1,6 +1,6 @@
-"""Reads the messages of many payloads at once, field by field, with the results of `decode_parsed`.
+"""Decodes the messages of many payloads at once, field by field, to the values of `decode_parsed`.
 
-Messages that are unusual or damaged are only marked; the runtime of protobuf parses them.
+Unusual and damaged messages are only marked here; the protobuf runtime parses them.
 """
 
 from __future__ import annotations

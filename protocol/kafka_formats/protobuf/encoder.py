@@ -38,7 +38,7 @@ class ProtobufEncoder:
         return encode(plan, parsed, values)
 
     def check(self, data_type: pa.DataType) -> None:
-        """Check that values of a type can be written, but for nulls.
+        """Check that values of a type can be written. Nulls are not checked.
 
         Raises:
             SchemaError: They cannot. Names the field.

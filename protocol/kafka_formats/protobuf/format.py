@@ -98,7 +98,7 @@ class ProtobufFormat(PayloadFormat):
         return write_index(place_of(schema, name_in(schema)))
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
-        """The files of a descriptor set, but for files that every registry knows."""
+        """The files of a descriptor set, except files that every registry knows."""
         _require()
         from kafka_formats.protobuf.descriptors import files_to_register
 

@@ -36,13 +36,13 @@ _WIDER: Final = frozenset(
 def losses(
     written: Descriptor, read: Descriptor, plan: MessagePlan, path: str = ""
 ) -> Iterator[Loss]:
-    """The wanted fields with values that are not read as they were written.
+    """The wanted fields whose values are lost or altered if payloads are read with another schema.
 
     Args:
-        written: The message of payloads.
+        written: The message that payloads were written as.
         read: The message that they are read as.
         plan: The wanted fields of `read`.
-        path: Where the messages are.
+        path: The path of the field that has the messages; empty for the whole payload.
     """
     for name in plan.required:
         if not (name in written.fields_by_name and written.fields_by_name[name].is_required):
@@ -117,7 +117,7 @@ def _of_values(
     path: str,
     owner: FieldDescriptor,
 ) -> Iterator[Loss]:
-    """The losses of one value; `owner` is the field, or the map that it is a value of."""
+    """The losses of a single value; `owner` is its field, or the map field that has the value."""
     if (type_losses := [*_of_types(new, old, path)]) or new.message_type is None:
         yield from type_losses
     elif time_type(new.message_type) != time_type(old.message_type):

@@ -67,7 +67,7 @@ def compiled_texts(texts: Mapping[str, str], others: Files) -> dict[str, FileDes
 
 
 def _levels(texts: Mapping[str, str]) -> list[dict[str, str]]:
-    """The texts, those first that import none of the others."""
+    """The texts, in such an order that each text only imports earlier ones."""
     imports = {name: texts.keys() & imports_of(text) for name, text in texts.items()}
     waiting = dict(texts)
     levels = []
@@ -86,7 +86,7 @@ def _compiled_level(
     texts: Mapping[str, str], others: Files, timeout: float
 ) -> dict[str, FileDescriptorProto]:
     """The files of texts that do not import each other."""
-    # Nobody can guess them, so no text imports them.
+    # They are random, so no text imports them.
     token = secrets.token_hex(8)
     names = {f"{token}_{number}.proto": name for number, name in enumerate(texts)}
     with tempfile.TemporaryDirectory(prefix="pykafka-proto-") as folder:

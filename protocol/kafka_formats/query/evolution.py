@@ -4,7 +4,7 @@ A restart reads as the latest version of the subject. So it helps only where the
 is a later version than that which the query was planned with: older ones never stop a query.
 Schemas of other subjects are not parsed here.
 
-Source: the modes are those of `schemaEvolutionMode` of Databricks' `from_avro`.
+Source: the modes are as for `schemaEvolutionMode` of Databricks' `from_avro`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The stages of a read: what is between Kafka's records and the rows of a query.
+"""The stages of a read: the steps from Kafka's records to the rows of a query.
 
-A read is a tuple of stages. There is a RecordBatch at each boundary: the first stage takes records,
-with columns as in `kafka_protocol.columnar.arrays.schema`, and the last one gives rows. No stage
-knows the one before or after it.
+A read is a tuple of stages. Each stage takes a RecordBatch and returns one: the first takes records
+with columns as in `kafka_protocol.columnar.arrays.schema`, and the last returns rows. A stage does
+not know the stages before and after it.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class RegistryCache:
         return known
 
     def is_registry(self, ask: Callable[[], bool]) -> bool:
-        """Whether the URL is that of a registry; `ask` is called until it is known to be."""
+        """Whether the URL leads to a registry; `ask` is called until it has returned true."""
         self._is_registry = self._is_registry or bool(self._by_id) or ask()
         return self._is_registry
 

@@ -1,8 +1,8 @@
 """The frames of AWS Glue's serializers: payloads -> groups of one schema, uncompressed.
 
-A header of 18 bytes: a version (3), the compression (0 for none, 5 for zlib), and the UUID of the
-version of the schema. Payloads are hostile: each unpacks to a limited size, and so do all that are
-unpacked together.
+A header of 18 bytes: a version (3), the compression (0: not compressed, 5: zlib), and the UUID of
+the version of the schema. Payloads are hostile: each unpacks to a limited size, and so do all that
+are unpacked together.
 
 Source: `GlueSchemaRegistryDeserializerDataParser` of awslabs/aws-glue-schema-registry.
 """

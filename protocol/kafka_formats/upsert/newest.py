@@ -122,9 +122,9 @@ class NewestRows:
 
 
 def _last_rows(keys: pa.Table, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The largest of the row numbers of each key.
+    """The largest row number of each key.
 
-    Tasks share the processors among themselves, so that more threads would only wait.
+    One thread is enough: the tasks of an executor share its processors, so more threads would wait.
     """
     numbered = keys.append_column(_ROW, pa.array(rows))
     last = numbered.group_by(keys.column_names, use_threads=False).aggregate([(_ROW, "max")])

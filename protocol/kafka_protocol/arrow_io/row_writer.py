@@ -39,7 +39,7 @@ class RowEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowWriter:
-    """A writer of rows. `topic` is that of all rows, or None if a column holds it.
+    """A writer of rows. `topic` is the topic of all rows, or None if a column holds it.
 
     `partitioner` is for rows without a partition. `encoder` encodes keys and values; None to write
     them as they are.

@@ -47,7 +47,7 @@ class Gssapi:
         self.is_done = False
 
     def first(self) -> bytes:
-        """The ticket for the broker.
+        """The first token: the Kerberos ticket for the broker.
 
         Raises:
             AuthenticationError: The KDC or the cache gave no ticket.

@@ -43,7 +43,7 @@ class DescribeQuorumResponse(Response, api_key=55, versions="0-2", flexible="0+"
         topic_name: string = field()
 
         class PartitionData(Struct):
-            """A partition; there is one, of __cluster_metadata."""
+            """A partition. The only one is partition 0 of __cluster_metadata."""
 
             partition_index: int32 = field()
             # CLUSTER_AUTHORIZATION_FAILED: DESCRIBE on the cluster is lacking.
@@ -89,7 +89,7 @@ class DescribeQuorumRequest(
         topic_name: string = field()
 
         class PartitionData(Struct):
-            """A partition; there is one, of __cluster_metadata."""
+            """A partition. The only one is partition 0 of __cluster_metadata."""
 
             partition_index: int32 = field()
 

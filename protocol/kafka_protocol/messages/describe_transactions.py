@@ -12,7 +12,7 @@ class DescribeTransactionsResponse(Response, api_key=65, versions="0", flexible=
     throttle_time_ms: int32 = field()
 
     class TransactionState(Struct):
-        """A transaction; its start is -1 if none is open."""
+        """The state of a transactional id. The start time is -1 if no transaction is open."""
 
         # TRANSACTIONAL_ID_NOT_FOUND: no such id, or it has expired.
         # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: retry.

@@ -29,7 +29,7 @@ _CRC: Final = struct.Struct(">I")
 
 
 class Message(NamedTuple):
-    """One message. `timestamp` is in ms since 1970, -1 for none (always for magic 0)."""
+    """One message. `timestamp` is in ms since 1970, -1 without one (always for magic 0)."""
 
     offset: int
     timestamp: int

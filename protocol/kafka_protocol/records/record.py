@@ -30,7 +30,7 @@ class Header(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record. `timestamp` is in ms since 1970, -1 for none."""
+    """One record. `timestamp` is in ms since 1970, -1 without one."""
 
     offset: int
     timestamp: int

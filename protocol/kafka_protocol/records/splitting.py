@@ -25,7 +25,7 @@ _Row = TypeVar("_Row")
 def split_batch(batch: bytes, level: int | None = None) -> list[bytes]:
     """Split a batch of this library in the middle, unless it has a single record.
 
-    The codec stays; `level` is that of the compression.
+    The codec stays; `level` is the level of compression.
     """
     ((header, payload),) = read_batches(memoryview(batch))
     compression = Compression(CompressionCodec(header.codec), level)

@@ -126,9 +126,9 @@ _NOT_CLEARED_FROM: Final = 1024 * 1024
 class FrameBuffer:
     """Splits a stream of bytes into frames of at most `max_frame_bytes`, without their size.
 
-    The memory of a frame is written once and never used again: whoever refers to a frame keeps it,
-    and the last one frees it. Nothing is shared with other connections, so threads may receive at
-    the same time, each from a connection of its own.
+    The memory of a frame is written once and never used for another frame. Python frees it with the
+    last reference to the frame. Connections share no memory, so threads may receive at the same
+    time, each from its own connection.
     """
 
     def __init__(self, max_frame_bytes: int) -> None:

@@ -158,9 +158,9 @@ def alter_topic_configs(
     *,
     validate_only: bool = False,
 ) -> None:
-    """Set configurations of a topic, or take back (None) that they were set. Others stay.
+    """Set, or with None reset, some configurations of a topic. Does not touch the others.
 
-    `validate_only` asks brokers whether they would do it.
+    With `validate_only` brokers only check the request.
 
     Raises:
         BrokerError: The cluster refused, for example with INVALID_CONFIG.

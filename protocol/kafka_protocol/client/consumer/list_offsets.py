@@ -49,11 +49,11 @@ _NO_RECORD: Final = -1
 def list_offsets(
     cluster: Cluster, positions: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, int]:
-    """The offset of one position in each partition.
+    """The offset of a position in each partition.
 
-    A position is a timestamp in ms, or one of `messages.list_offsets`' special ones.
+    A position is a timestamp in ms, or a special one such as the end (`messages.list_offsets`).
 
-    The answer of a leader counts only if no other broker knows a newer leader (`stale_leaders`).
+    The response of a leader counts only if no other broker knows a newer leader (`stale_leaders`).
 
     Returns:
         An offset for each partition; -1 where no record has this or a later timestamp. The latest
@@ -122,7 +122,7 @@ def list_positions(
 def list_max_timestamps(
     cluster: Cluster, partitions: Collection[TopicPartition], deadline: Deadline
 ) -> dict[TopicPartition, int]:
-    """The largest timestamp in each log, in ms, even if it is that of a deleted record (KIP-734).
+    """The largest timestamp in each log, in ms, even if its record is deleted (KIP-734).
 
     Partitions are left out whose leaders are older than Kafka 3.0, or do not respond at once.
     """

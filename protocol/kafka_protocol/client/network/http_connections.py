@@ -49,7 +49,7 @@ class HttpConnections:
     ) -> HttpResponse:
         """Send a request that may be sent twice, and read the whole response.
 
-        Arguments and errors are those of `http_request.send`.
+        Arguments and errors are as for `http_request.send`.
         """
         idle = self._taken(address_of(request.url))
         if idle is not None:

@@ -74,7 +74,7 @@ class PartitionQueue:
     in_flight: deque[Batch] = field(default_factory=deque)
     node_id: int = -1  # the leader that they were sent to
     # Whether that leader has acknowledged a batch. Before that, it accepts any sequence as the
-    # first (but for transactions of KIP-890), so only one batch may be in flight.
+    # first (except for transactions of KIP-890), so only one batch may be in flight.
     is_known_to_leader: bool = False
     returned: list[Batch] = field(default_factory=list)  # failed, and others are still in flight
     next_sequence: int = 0  # of the next record; stays 0 without a producer id

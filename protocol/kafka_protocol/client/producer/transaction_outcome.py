@@ -33,7 +33,7 @@ def was_committed(
 ) -> bool:
     """Whether a transaction was committed; otherwise it was aborted. Waits for its end.
 
-    `offset` is that of one of its records in the partition; None where no broker returned one.
+    `offset` is the offset of one of its records in the partition; None if no broker returned one.
 
     Raises:
         OutcomeUnknownError: The record no longer exists, or its offset is not known.

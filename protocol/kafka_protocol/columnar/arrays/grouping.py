@@ -16,7 +16,7 @@ _RADIX_SORTED = 2**16  # below this, numpy's stable sort takes linear time
 
 
 class Groups(NamedTuple):
-    """The rows of each number."""
+    """The indices of rows, grouped by the number that each row has."""
 
     order: RowNumbers  # the row indices, group by group
     numbers: list[int]  # of each group

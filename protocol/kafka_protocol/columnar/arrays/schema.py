@@ -11,7 +11,7 @@ HEADERS_TYPE: Final = pa.list_(
     pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 )
 
-# timestampType: -1 for none, 0 for CREATE_TIME, 1 for LOG_APPEND_TIME.
+# timestampType: -1 without a timestamp, 0 for CREATE_TIME, 1 for LOG_APPEND_TIME.
 RECORD_SCHEMA: Final = pa.schema(
     [
         pa.field("key", pa.binary()),

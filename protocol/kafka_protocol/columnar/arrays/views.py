@@ -20,7 +20,7 @@ from kafka_protocol.records.compression import Buffer
 
 # pyarrow 18 cannot copy them.
 HAS_VIEWS: Final = int(pa.__version__.split(".")[0]) >= 19
-# The numbers of a view; the other one has its first bytes, which Arrow does not need to copy.
+# The int32 words of a 16-byte view: 0 length, 1 first bytes, 2 buffer, 3 offset.
 LENGTH, _BUFFER, _OFFSET = 0, 2, 3
 NUMBERS: Final = 4
 # So many bytes or fewer are in the view itself, after their length.

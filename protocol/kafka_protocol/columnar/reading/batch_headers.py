@@ -76,12 +76,12 @@ class BatchHeaders(NamedTuple):
 
     @property
     def is_append_time(self) -> Bools:
-        """Where the timestamp type is LOG_APPEND_TIME."""
+        """For each batch, whether its timestamp type is LOG_APPEND_TIME."""
         return (self.attributes & LOG_APPEND_TIME_BIT).astype(np.bool_)
 
     @property
     def is_control(self) -> Bools:
-        """Where a batch is a control batch."""
+        """For each batch, whether it is a control batch."""
         return (self.attributes & CONTROL_BIT).astype(np.bool_)
 
     @property

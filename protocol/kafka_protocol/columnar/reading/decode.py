@@ -45,7 +45,7 @@ from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from kafka_protocol.topic_partition import OffsetRange
 
-# The size of an Arrow batch is that of a Fetch response, within these limits: a batch takes some
+# An Arrow batch has the size of a Fetch response, within these limits: a batch takes some
 # 2 ms of a worker's CPU, whatever its size, and memory for its size several times.
 TARGET_BYTES: Final = 4 * 1024 * 1024
 _MOST_TARGET_BYTES: Final = 16 * 1024 * 1024

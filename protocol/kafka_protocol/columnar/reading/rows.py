@@ -65,7 +65,7 @@ class Rows(Protocol):
 
     @property
     def timestamp_type(self) -> Longs:
-        """-1 for none, 0 for CREATE_TIME, 1 for LOG_APPEND_TIME."""
+        """-1 without a timestamp, 0 for CREATE_TIME, 1 for LOG_APPEND_TIME."""
 
     @property
     def key(self) -> Slices:

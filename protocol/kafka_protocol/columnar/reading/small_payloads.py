@@ -102,7 +102,7 @@ def _positions(unpacked: pa.Buffer, mark: bytes) -> Longs:
     """Where the mark begins."""
     words = at_each_byte(unpacked, "<u8")
     likely = np.flatnonzero(np.frombuffer(unpacked, np.uint8, len(words)) == mark[0])
-    # Nobody can know these bytes of it.
+    # These bytes are random: no payload can contain them on purpose.
     positions: Longs = likely[words[likely] == int.from_bytes(mark[:8], "little")]
     return positions
 

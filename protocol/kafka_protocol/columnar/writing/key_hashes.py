@@ -2,8 +2,8 @@
 
 Each has two forms: a simple one for one key (`murmur2`, `fnv1a` and `zlib.crc32`), and one for a
 whole Arrow column (`hash_keys`); a test compares them. No partitions here. Sources:
-`Utils.murmur2` of Kafka's Java client; `rdcrc32.c` and `rdfnv1a.c` of librdkafka, whose FNV-1a is
-that of Sarama's default partitioner.
+`Utils.murmur2` of Kafka's Java client; `rdcrc32.c` and `rdfnv1a.c` of librdkafka. Sarama's default
+partitioner has the same FNV-1a.
 """
 
 from __future__ import annotations
