@@ -150,7 +150,7 @@ def table_columns(
     Args:
         arguments: The arguments of `apply_changes`.
         rows: The names of the columns of the rows.
-        more: Columns of the rows that are not the table's, beside those of every read.
+        more: Columns of the rows that are not the table's, in addition to a read's own columns.
 
     Raises:
         ChangeError: The rows lack a key or a column of the arguments, have two columns whose names

@@ -40,9 +40,9 @@ def with_known_values(
 ) -> DataFrame:
     """Values that the database did not send, from the change of the key before, if it has them.
 
-    UNAVAILABLE then names the values that no change has; it is null if all are known. LOST names
-    those of them that were deleted with the row, by the delete LOST_AT: a deleted row has no values
-    to keep. A row of the target that is newer than the delete has them.
+    UNAVAILABLE then names the columns whose values no change has; it is null if all are known. LOST
+    names columns whose values were deleted with the row, by the delete LOST_AT: a deleted row has
+    no values to keep. A row of the target that is newer than the delete has them.
     """
     keys, others = _parted(arguments, columns)
     upto = _of_key(arguments, keys).rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -195,9 +195,9 @@ def _holder(number: int) -> str:
 
 
 def _names(names: Sequence[Column]) -> Column:
-    """Those that are not null; null if all are, which they mostly are.
+    """An array of the names that are not null; null if all names are null, as mostly.
 
-    A column that can be null is one for Spark in an outer join, too.
+    The array can be null, so Spark takes it for nullable in the outer join of a MERGE, too.
     """
     if not names:
         return F.lit(None).cast("array<string>")

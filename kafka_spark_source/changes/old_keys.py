@@ -104,7 +104,7 @@ def key_of(key: str, before: str | None) -> Column:
 def _is_told(rows: DataFrame, arguments: Arguments, keys: Sequence[str]) -> Column:
     """Whether the record's key has the columns of the key.
 
-    Those with other values are others: columns of the rows got their names by a selection.
+    If their values differ, they are other columns, which a selection has renamed.
     """
     key = arguments.prefix + _KEY
     fields = fields_of(rows, key)

@@ -4,8 +4,8 @@ By default the place in Kafka orders changes. Offsets order the records of one p
 that was deleted and created again is another topic of the same name, with other offsets; only the
 user knows that it goes on with the same rows, and says so with the ids of both.
 
-With `sequence_by` its values order changes, and the place in Kafka those with equal values. What
-neither orders is an error with the places of both records.
+With `sequence_by` its values order changes. The place in Kafka orders changes with equal values. If
+neither orders two changes, that is an error with the places of both records.
 
 Expressions are null, and fail for nothing, where a sequence is: Delta computes conditions for rows
 without a change, too.

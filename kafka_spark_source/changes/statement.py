@@ -77,7 +77,7 @@ class Merge:
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The columns that a change sets beside those of the rows."""
+        """The columns that a change sets in addition to the columns of the rows."""
         position = (AT,) if self.with_position else ()
         return (SEQUENCE, *position, *((TOMBSTONE,) if self.with_tombstones else ()))
 

@@ -103,7 +103,7 @@ class _Layer(NamedTuple):
 
 
 def _layers(arguments: argparse.Namespace) -> list[_Layer]:
-    """The options of the client, place by place: a later one replaces those before."""
+    """The options of the client, place by place: a later place replaces options of earlier ones."""
     servers = os.environ.get(SERVERS_VARIABLE)
     of_job = getattr(arguments, "format_options", ())
     named = arguments.bootstrap_servers
@@ -171,7 +171,7 @@ def _is_of_formats(name: str) -> bool:
 def read_properties(file: Path) -> dict[str, str]:
     r"""The properties in a file, as `java.util.Properties` reads its text.
 
-    The text is UTF-8, where Kafka's own tools take ISO-8859-1: other characters than those of ASCII
+    The text is UTF-8, where Kafka's own tools take ISO-8859-1: characters outside ASCII
     mean the same to both if they are written as `\uXXXX`.
 
     Raises:

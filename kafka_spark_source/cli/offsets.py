@@ -70,7 +70,7 @@ def _print_rows(arguments: argparse.Namespace, located: Mapping[TopicPartition, 
 
 def _moved(located: Mapping[TopicPartition, Located], bound: Bound) -> list[str]:
     """Where an offset that was asked for is not in the log: the nearest one is shown."""
-    # Those below 0 are the earliest and the latest.
+    # The values -2 and -1 are the earliest and the latest offset.
     if not isinstance(bound, int) or bound < 0:
         return []
     before = [tp for tp, each in located.items() if bound < each.log.earliest]

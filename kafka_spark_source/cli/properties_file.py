@@ -40,7 +40,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The number of its first line, and each line with those that continue it."""
+    """Each line, joined with the lines that continue it, and the number of its first line."""
     lines = _LINE_END.split(text)
     # Java takes the "\n" after these as the end of the text, and "\r\n" as one more line.
     last = len(lines) - (2 if text.endswith(("\n", "\r")) and not text.endswith("\r\n") else 1)

@@ -51,7 +51,7 @@ class DeadLetters:
 
         Args:
             records: The records, not decoded, with the columns that the decoder asks for.
-            faults: Those of each record.
+            faults: The faults of each record.
 
         Raises:
             KafkaError: The topic cannot be written. Names it, and the first of the records.

@@ -101,7 +101,7 @@ class RangeReader:
     def _fetched_records(
         self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        """All records of the ranges; those of one range as soon as a response has come."""
+        """All records of the ranges. A single range gives the records of each response at once."""
         if len(planned) == 1:
             for fetched in self._fetched_alone(cluster, PartlyRead(*planned[0])):
                 yield from _decoded(cluster, [fetched], columns)

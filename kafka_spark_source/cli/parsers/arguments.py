@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     # The type that `add_subparsers` returns; argparse's own is private.
     Commands = Any
 
-# As functions of shells: those of `completion`, and shtab's FILE, which is imported only there.
+# Functions of shells: from `completion`, and shtab's FILE, which is imported only there.
 TOPICS_FUNCTION: Final = "_pykafka_topics"
 CONTEXTS_FUNCTION: Final = "_pykafka_contexts"
 # Fish takes an expression for the words.
@@ -31,7 +31,7 @@ _FILES: Final = {
 
 
 class _Help(argparse.HelpFormatter):
-    """Fits paragraphs to the terminal; those with indented lines, such as examples, stay."""
+    """Fits paragraphs to the terminal, except paragraphs with indented lines, such as examples."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse's
         paragraphs = text.strip("\n").split("\n\n")

@@ -26,7 +26,7 @@ _LIST_MS: Final = 5_000
 def check_known(cluster: Cluster, error_codes: Mapping[str, int], deadline: Deadline) -> None:
     """Check that brokers answered for topics without an error.
 
-    Only after an error all topics are listed, those that the principal may describe.
+    Only after an error the topics are listed that the principal may describe.
 
     Args:
         cluster: The cluster.

@@ -74,7 +74,7 @@ def blocks_of(stream: Stream, form: str | None, encoding: Encoding) -> Iterator[
         lines: list[Line] = []
         try:
             for line in read_lines(texts, form, encoding.encoders, number):
-                lines.append(line)  # noqa: PERF402 - those before a broken line count
+                lines.append(line)  # noqa: PERF402 - lines before a broken one count
         except BrokenLineError as error:
             yield Block(lines, error.number - 1, error)
             return
@@ -129,7 +129,7 @@ class LineWriter:
         """Write a block; returns when its records are acknowledged.
 
         Raises:
-            BrokenLineError: A line is broken. Those before it are written.
+            BrokenLineError: A line is broken. The lines before it are written.
             KafkaError: A broker refused a record, or cannot be reached. Some may be written.
         """
         broken = block.broken

@@ -129,7 +129,7 @@ class Cursor:
             self.fail(mask_of(len(self), slots))
 
     def _rest_of_varints(self, slots: Longs) -> _Rest:
-        """The bytes after the second byte of varints, of those that end within eight bytes."""
+        """The bytes after the second byte of the varints that end within eight bytes."""
         start = self.at[slots]
         last = len(self.data) - 8
         if last < 0:

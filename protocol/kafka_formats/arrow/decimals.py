@@ -128,7 +128,7 @@ def array_of_numbers(numbers: Sequence[int | None], to: pa.Decimal128Type) -> pa
 def array_of_decimals(
     values: Iterable[Scaled | None], to: pa.DataType
 ) -> pa.Decimal128Array | pa.StringArray:
-    """Decimals as a type, or as texts with all of their digits; null for those that do not fit."""
+    """Decimals of a type, or texts with all of their digits; null where a decimal does not fit."""
     if pa.types.is_string(to):
         return pa.array([None if each is None else text_of(*each) for each in values], to)
     fitting = [
@@ -138,7 +138,7 @@ def array_of_decimals(
 
 
 def cast_decimals(values: pa.Array, to: pa.Decimal128Type) -> pa.Array | None:
-    """Decimals as those of another type; None if one of them does not fit it."""
+    """Decimals with another precision and scale; None if one of them does not fit these."""
     places = to.scale - values.type.scale
     # Arrow's cast multiplies without a look at its 128 bits: `4E37` with one more digit after the
     # point is another number.

@@ -47,7 +47,7 @@ class AvroFormat(PayloadFormat):
     def losses(
         self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
     ) -> Iterator[Loss]:
-        """Those of all values that the writer's schema allows."""
+        """The losses for all values that the writer's schema allows."""
         return losses(parsed(written), project(parsed(schema), wanted))
 
     @staticmethod

@@ -54,7 +54,7 @@ def read_number(plan: Number, cursor: Cursor) -> pa.Array:
 
 
 def _rescaled(numbers: Longs, ratio: Ratio) -> tuple[Longs, Bools]:
-    """Numbers in another unit, and those that do not fit it: any number is there."""
+    """Numbers in another unit, and whether each is broken: it does not fit, and has any value."""
     if ratio.per != 1:
         whole = numbers // ratio.per
         return whole, whole * ratio.per != numbers
@@ -170,7 +170,7 @@ class _Rows(NamedTuple):
 def _rescaled_decimals(
     plan: Decimal, numbers: Longs, is_wide: Bools, rows: _Rows
 ) -> tuple[Longs, Bools]:
-    """Decimals of an older schema with the reader's scale, and those that lose digits."""
+    """Decimals of an older schema with the reader's scale, and whether each loses digits."""
     low, is_broken = numbers[:, 0], np.zeros(len(numbers), dtype=np.bool_)
     is_done = ~is_wide & (numbers[:, 1] == low >> 63)
     if max(plan.ratio) >= LONG_LIMIT:
@@ -202,7 +202,7 @@ def read_decimal_text(plan: DecimalText, cursor: Cursor) -> pa.Array:
 
 
 def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> tuple[Longs, Bools]:
-    """Big-endian numbers, and those that are wider than two words of 64 bits.
+    """Big-endian numbers, and whether each is wider than two words of 64 bits.
 
     The numbers are rows of two little-endian words, the low one first.
     """

@@ -119,6 +119,6 @@ def _with(scale: int, unscaled: pa.BinaryArray) -> Iterator[Scaled | None]:
 
 
 def _converted(numbers: Iterator[Scaled | None], given: pa.Array, to: pa.DataType) -> Converted:
-    """The values of a type; those that were not null before are broken if they are null now."""
+    """The values as another type. A value is broken if it is null now and was not before."""
     values = array_of_decimals(numbers, to)
     return Converted(values, is_valid(given) & ~is_valid(values))

@@ -126,7 +126,7 @@ class Planner:
         assumed: The semantic types for parts that have none in it.
         writer: The schema that payloads were written with, if it is another one.
         is_checked: Whether the format checks that it can decode a type; else the types must be
-            those of the payload, or wider.
+            equal to the payload's types, or wider.
         implies: Whether a part without a semantic type may have one, which follows from the type
             that is wanted; else schemas have all of them.
     """

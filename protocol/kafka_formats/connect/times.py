@@ -152,7 +152,7 @@ def _day_number(year: int, month: int, day: int) -> int | None:
     """Days since 1970 in the calendar of `java.time`, which has a year 0."""
     cycles, rest = divmod(year - 1, 400)
     try:
-        # The years 1 to 400 are leap years as those of any cycle.
+        # In each cycle of 400 years the same years are leap years.
         in_cycle = date(rest + 1, month, day).toordinal()
     except ValueError:
         return None

@@ -1,6 +1,6 @@
 """Spark's types for the semantic types of Kafka Connect and Debezium, in one table.
 
-Timestamps of Debezium have no zone, except `ZonedTimestamp`; nor have those of Connect, as
+Timestamps of Debezium have no zone, except `ZonedTimestamp`. Nor have Connect's timestamps, as
 Debezium writes them for columns without a zone. Times of a day and durations stay the numbers that
 they are: Spark before 4.1 and most tables have no such type.
 
@@ -55,7 +55,7 @@ class Mapped:
 
     Attributes:
         default: The type to read it as, by the type that payloads have.
-        convert: Makes values of a type, from those of payloads with another one. None: it cannot.
+        convert: Makes values of a type from payloads with another type. None: it cannot.
     """
 
     default: Callable[[pa.DataType, Semantic], pa.DataType]
@@ -162,5 +162,5 @@ TYPES: Final[Mapping[str, Mapped]] = {
     DECIMAL: Mapped(_decimal_type, _convert_decimal),
     VARIABLE_DECIMAL: Mapped(lambda raw, _: TEXT if has_parts(raw) else raw, _convert_parts),
 }
-"""Semantic types whose numbers mean something else than those of a plain type. Others, such as
-`io.debezium.data.Json`, are what their type is."""
+"""Semantic types whose numbers do not mean the same as in a plain type. Others, such as
+`io.debezium.data.Json`, have the values of their plain type."""

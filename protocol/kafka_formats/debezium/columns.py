@@ -93,7 +93,7 @@ class Columns:
         return self.prefix + BEFORE
 
     def completed_by(self, types: Mapping[str, pa.DataType]) -> Columns:
-        """The columns, with those that only the types of a query name.
+        """The columns, and the columns that only the types of a query name.
 
         They are keys without a schema, and the row before the change, a struct: a column of its
         name with another type is one of the table, unless an option says otherwise.
@@ -134,10 +134,10 @@ class Columns:
         return own | {name: Column(Origin.RECORD, name, each) for name, each in self.added.items()}
 
     def types(self) -> dict[str, pa.DataType]:
-        """The types of all columns that are known, those of the table first.
+        """The types of all columns that are known, the table's first.
 
         Raises:
-            KafkaConfigError: Those of the table are not known.
+            KafkaConfigError: The columns of the table are not known.
         """
         if self.row is None:
             raise KafkaConfigError(
@@ -151,7 +151,7 @@ class Columns:
         """All columns.
 
         Raises:
-            KafkaConfigError: Those of the table are not known, or have the name of another one.
+            KafkaConfigError: The table's columns are not known, or one has another column's name.
         """
         types = self.types()
         row = {field.name: field.type for field in self.row or ()}

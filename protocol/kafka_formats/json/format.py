@@ -47,7 +47,7 @@ class JsonFormat(PayloadFormat):
     def losses(
         self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
     ) -> Iterator[Loss]:
-        """Those of the types; each of them may be null."""
+        """The losses between the types; all parts may be null."""
         return changed_types(self.type_of(written), part_in(self.type_of(schema), wanted))
 
     def encoder(self, schema: SchemaText) -> JsonEncoder:

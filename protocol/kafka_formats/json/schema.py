@@ -68,11 +68,11 @@ def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
 
 
 class _Rules(NamedTuple):
-    """What fits a schema: in a read the wanted types, in a write those of the column.
+    """Whether types fit a schema: in a read the wanted types, in a write the column's types.
 
     Attributes:
         fits: Whether a type fits a part of any shape; the shape is None if it is not supported.
-        open_to: Whether kinds of values fit those that the schema leaves open.
+        open_to: Whether kinds of values fit the kinds that the schema leaves open.
         field: Checks a field, by its path.
         text: Checks a type, with a path, where the schema leaves the type open.
         leaf: Checks a type, with a path, for values without parts of another type.

@@ -169,7 +169,7 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
 def write_options(
     payloads: tuple[PayloadOptions, ...], given: Mapping[str, str], registry: Mapping[str, str]
 ) -> WriteFormatOptions:
-    """The options of a write to a registry, with its options and those of all columns."""
+    """The options of a write to a registry, with its own options and the options of all columns."""
     return WriteFormatOptions(
         payloads,
         AUTO_REGISTER.value_in(given),

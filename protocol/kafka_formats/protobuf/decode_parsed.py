@@ -46,7 +46,7 @@ def _scalars(plan: Scalar, values: Sequence[Any]) -> pa.Array:
     try:
         return pa.array(values, plan.type)
     except pa.ArrowInvalid as error:
-        # Only texts have values that Arrow does not take: those of proto2 may be any bytes.
+        # Only texts have values that Arrow does not take: texts of proto2 may be any bytes.
         raise PayloadError("", "a text is not UTF-8") from error
 
 

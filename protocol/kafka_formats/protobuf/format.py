@@ -66,7 +66,7 @@ class ProtobufFormat(PayloadFormat):
     def losses(
         self, written: SchemaText, schema: SchemaText, wanted: pa.DataType
     ) -> Iterator[Loss]:
-        """Those of fields with the numbers of the wanted ones."""
+        """The losses of the fields that have the numbers of wanted fields."""
         _require()
         from kafka_formats.protobuf.descriptors import message_in
         from kafka_formats.protobuf.losses import losses

@@ -77,7 +77,7 @@ def _missing(plan: MessagePlan, message: Any, path: str) -> Iterator[str]:
 
 
 def _fields_of(message: Descriptor, plan: ValuePlan) -> _Fields:
-    """The wanted fields, the required ones, and those that take the place of a wanted one."""
+    """The wanted fields, the required ones, and the other fields of a wanted field's oneof."""
     known = message.fields_by_name
     if not isinstance(plan, MessagePlan):
         return dict.fromkeys(message.fields)

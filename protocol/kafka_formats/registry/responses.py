@@ -99,7 +99,7 @@ def read_versions(value: Any) -> list[int]:
 
 
 def read_places(value: Any) -> list[Place]:
-    """The versions in the response to a request for those of a schema's id."""
+    """The versions of subjects in the response to `/schemas/ids/ID/versions`."""
     if not isinstance(value, list):
         raise ValueError("it is not a list")  # noqa: TRY004  one type for all reasons
     listed = [_object(each) for each in value]

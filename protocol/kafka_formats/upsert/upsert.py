@@ -37,7 +37,7 @@ class Upsert:
     """Makes a table of records; a stage of a read.
 
     Attributes:
-        columns: The columns of the result: those of records, and `op`.
+        columns: The columns of the result: the columns of records, and `op`.
         options: Whether tombstones stay, and how null keys are treated.
         folder: Returns the folder for temporary files in a task, if rows do not fit in memory; None
             for the system's.
@@ -62,7 +62,7 @@ class Upsert:
         """The newest record of each key.
 
         Args:
-            batches: Records with `source_columns`, those of each partition by ascending offsets.
+            batches: Records with `source_columns`, in each partition by ascending offsets.
 
         Yields:
             Batches with `columns`, without empty ones, when all records are read. Rows are in the

@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 class Reading:
-    """The records of ranges, partition by partition, and then of those that follow.
+    """The records of ranges, partition by partition, and then the later records.
 
     Args:
         cluster: It is closed at the end.

@@ -20,7 +20,7 @@ from kafka_protocol.records.fetch_response import TakenBatches
 _FIRST_BYTES: Final = 1024 * 1024
 # Records of this size are expected before one has come.
 _EXPECTED_RECORD_BYTES: Final = 1024
-# Later records may be larger than those before.
+# Later records may be larger than earlier ones.
 _MARGIN: Final = 1.1
 # A range begins and ends within batches, and of other partitions than the first a broker sends no
 # batch above the limit.

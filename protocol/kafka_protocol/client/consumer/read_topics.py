@@ -42,7 +42,7 @@ class ReadTopics:
     Args:
         cluster: The cluster.
         names: The topics.
-        numbers: The partitions to read; None for all, also for those that are added later.
+        numbers: The partitions to read; None for all, also partitions that are added later.
         deadline: When the brokers must have responded.
 
     Attributes:

@@ -89,7 +89,7 @@ def array_of_bools(values: npt.NDArray[np.bool_]) -> pa.Array:
 def numbers_of(array: pa.Array) -> npt.NDArray[Any]:
     """The numbers of an array with a fixed width, without a copy; where one is null, any.
 
-    Those of decimals are only bytes to numpy.
+    The numbers of decimals are only bytes to numpy.
     """
     dtype = _dtype_of(array.type)
     if not len(array):

@@ -24,7 +24,7 @@ _STEP: Final = 0.05
 class BatchLimit:
     """The limits for the next batches of similar records, whose wanted size is `batch_bytes`.
 
-    Those that compress less well than expected have at most `max_bytes`.
+    Batches that compress less well than expected have at most `max_bytes`.
     """
 
     def __init__(self, batch_bytes: int, max_bytes: int) -> None:

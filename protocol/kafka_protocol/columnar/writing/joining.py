@@ -40,7 +40,7 @@ class JoinedRecords(NamedTuple):
 def join_fields(count: int, fields: Sequence[Field]) -> JoinedRecords:
     """Join the fields of each of `count` records, one after the other; null has no bytes.
 
-    C++ copies all bytes twice, but those of large fields once.
+    C++ copies the bytes of large fields once, and all others twice.
     """
     large = [*map(_is_large, fields)]
     if count and any(large):
