@@ -208,7 +208,7 @@ def _differences(driver: Place, executor: Place) -> list[Finding]:
 
 
 def _comparable(name: str, release: str) -> str:
-    """The part of a release that must be the same: of Python not its patch release."""
+    """The part of a release that must be equal on all machines: for Python without the patch."""
     return release.rpartition(".")[0] if name == "python" else release
 
 

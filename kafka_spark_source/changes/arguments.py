@@ -203,7 +203,7 @@ def _refuse_own_columns(arguments: Arguments, names: Iterable[str]) -> None:
 
 
 def _texts(name: str, given: object) -> tuple[str, ...]:
-    """A text or a list of them; callers need not have a type checker."""
+    """The texts of an argument, which is one text or a list; checked for callers without types."""
     texts = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
         raise KafkaConfigError(f"{name} must be a text or texts that are not empty, not {given!r}")

@@ -145,14 +145,14 @@ def unordered(ours: Change, theirs: Change) -> str:
 
 
 def is_newer(ours: Change, theirs: Change, topic_ids: Sequence[str], differs: str) -> str:
-    """Whether a change is newer than that of the row, by their positions.
+    """The SQL condition that a change is newer than the row's last change, by their positions.
 
-    A row without a sequence has no change. The change that the row has is applied again if that
-    makes a difference, as for a column that was added later.
+    A row without a sequence has no change yet. The row's last change is applied again if that
+    alters the row, as for a column that was added later.
 
     Args:
         ours: The change.
-        theirs: That of the row.
+        theirs: The row's last change.
         topic_ids: The ids of topics, the oldest first.
         differs: Whether the row has other values than the change.
     """
@@ -170,7 +170,7 @@ def is_newer(ours: Change, theirs: Change, topic_ids: Sequence[str], differs: st
 def is_newer_by_values(
     ours: Change, theirs: Change, texts: Sequence[TextPart], differs: str
 ) -> str:
-    """Whether a change is newer than that of the row, by `sequence_by`, then by their positions.
+    """The same by `sequence_by`, and for equal values by their positions.
 
     A row without a position was written before positions were kept: it has the first one of the
     changes with its sequence, because later ones were not applied then.

@@ -122,7 +122,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _escape_metavars(parser: argparse.ArgumentParser) -> None:
-    """HOST:PORT is one value, but zsh takes a colon for the end of its name."""
+    """Escape colons in metavars such as HOST:PORT: zsh would take them for the end of the name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():

@@ -58,7 +58,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_continued(line: str) -> bool:
-    """Whether a line ends in a backslash that is not itself after one."""
+    """Whether a line ends in a backslash that is not escaped by another one."""
     backslashes = _BACKSLASHES.search(line)
     return backslashes is not None and len(backslashes[0]) % 2 == 1
 

@@ -28,11 +28,11 @@ _UNCHECKED: Final = (0b01).to_bytes(4, "little")
 
 
 class Bytecode(Enum):
-    """Whose bytecode an archive has."""
+    """The bytecode in an archive."""
 
     NONE = auto()
-    OWN = auto()  # that of the Python that asks
-    FOREIGN = auto()
+    OWN = auto()  # for this version of Python
+    FOREIGN = auto()  # for another version
 
 
 def pyspark_archive(spark_home: str | None = None) -> Path:
@@ -51,7 +51,7 @@ def pyspark_archive(spark_home: str | None = None) -> Path:
 
 
 def bytecode_in(archive: Path) -> Bytecode:
-    """Whose bytecode an archive has.
+    """Whether an archive has bytecode, and whether it is for this version of Python.
 
     Raises:
         KafkaConfigError: The file is damaged.

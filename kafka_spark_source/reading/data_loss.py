@@ -27,7 +27,7 @@ FetchLoss: TypeAlias = OffsetOutOfRangeError | LogTruncatedError | TopicGoneErro
 
 
 def refusal(loss: Loss, *, fail_on_data_loss: bool) -> Loss | None:
-    """The loss, if it ends the query; else None, and it is logged as a warning."""
+    """The loss if it has to end the query; else it is logged as a warning, and None returned."""
     if fail_on_data_loss:
         return loss
     _log.warning(

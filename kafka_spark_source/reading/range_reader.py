@@ -138,7 +138,7 @@ class RangeReader:
     def _fetched_alone(
         self, cluster: Cluster, reading: PartlyRead
     ) -> Generator[Fetched, None, TopicGoneError | None]:
-        """Read a range; the error if its topic is gone, and `fail_on_data_loss` is not set."""
+        """Read a range. Without `fail_on_data_loss`, returns the error of a topic that is gone."""
         rest, topic_id, epoch = reading.rest, reading.topic_id, reading.epoch
         gone = None
         while True:

@@ -198,11 +198,11 @@ class _Ends:
         self._version = 0
 
     def are_of(self, assignment: Assignment) -> bool:
-        """Whether the last list was of this assignment."""
+        """Whether the ends were last listed for this assignment."""
         return self._assignment is assignment
 
     def list_now(self, assignment: Assignment, deadline: Deadline) -> tuple[int, Offsets]:
-        """The version, and the ends."""
+        """Request the ends; returns the version, and the ends by partition."""
         if self._assignment is not assignment:
             self._assignment, self._polled_version = assignment, None
             self._poll = OffsetsPoll(self._cluster, dict.fromkeys(assignment.existing, LATEST))

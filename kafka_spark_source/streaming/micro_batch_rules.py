@@ -63,7 +63,7 @@ class Reach:
 
     Attributes:
         start: The end of the micro-batch before it, which may have other partitions.
-        begin: Where it begins in each partition: at `start`, in a new one at the log's start.
+        begin: Its first offset in each partition: from `start`, in a new partition the log's start.
         latest: How far it can go in each of these partitions, without limits.
     """
 

@@ -22,9 +22,9 @@ def escaped_lines(text: str) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """The same JSON, in which only printable characters and line breaks are not escaped.
+    """The same JSON, with all characters escaped except printable ones and line breaks.
 
-    Outside of its strings JSON has no other character.
+    Other characters are only possible in the strings of JSON.
     """
     return "".join(c if c.isprintable() or c in _BETWEEN_LINES else _json_escape(c) for c in text)
 

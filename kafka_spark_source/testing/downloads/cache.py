@@ -1,4 +1,4 @@
-"""Folders of the user's cache: complete or not there, and filled by one process at a time.
+"""Folders of the user's cache. A folder is complete or absent; one process at a time fills it.
 
 Nothing here knows the content of a folder.
 """

@@ -197,7 +197,7 @@ def _sizes_in(response: DescribeLogDirsResponse) -> dict[TopicPartition, int]:
 def set_configs(cluster: Cluster, topic: str, deadline: Deadline) -> dict[str, str | None] | None:
     """The configuration that was set for a topic itself, without defaults.
 
-    None if brokers do not say it: they are older than 0.11, or the principal lacks
+    None if brokers do not return it: they are older than 0.11, or the principal lacks
     DESCRIBE_CONFIGS.
 
     Raises:

@@ -46,17 +46,17 @@ def refuse_not_null(path: str, *, nullable: bool) -> None:
 
 
 def check_type(known: pa.DataType, wanted: pa.DataType, path: str) -> None:
-    """Check that a type is wanted as it is; all of it may be nullable.
+    """Check that the wanted type equals a schema's type; any part may be nullable.
 
     Raises:
-        SchemaError: Another one is wanted.
+        SchemaError: The types differ.
     """
     if not _is_same(known, wanted):
         raise wrong_type(str(known), wanted, path)
 
 
 def wrong_type(known: str, wanted: pa.DataType, path: str) -> SchemaError:
-    """The error for another type than that of the schema."""
+    """The error for a wanted type that is not the schema's type."""
     return SchemaError(f"{named(path)} has the type {known}, not {wanted}")
 
 

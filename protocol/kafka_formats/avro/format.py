@@ -41,7 +41,7 @@ class AvroFormat(PayloadFormat):
     def decoder_factory(
         self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
     ) -> AvroDecoderFactory:
-        """With the schema as that of the reader."""
+        """The decoders with `schema` as the reader's schema."""
         return AvroDecoderFactory(schema, wanted, schema_by_id)
 
     def losses(
@@ -58,11 +58,11 @@ class AvroFormat(PayloadFormat):
     def null_payloads(
         self, schema: SchemaText | None, schema_by_id: SchemaById | None
     ) -> tuple[Callable[[SchemaId], str | None], str]:
-        """The null of a schema that is a union, or that is only null."""
+        """The payloads of null in a schema that is a union, or only null."""
         return AvroNulls(schema, schema_by_id), ""
 
     def encoder(self, schema: SchemaText) -> AvroEncoder:
-        """With the schema as that of the writer."""
+        """The encoder with `schema` as the writer's schema."""
         return AvroEncoder(schema)
 
     def derive(self, data_type: pa.DataType) -> SchemaText:

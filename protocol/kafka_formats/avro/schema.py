@@ -149,7 +149,7 @@ def _json(text: str) -> Any:
 
 
 class _Defined(NamedTuple):
-    """A named type, and how many types it has: in all, and one in another."""
+    """A named type, the number of types in it, and how deep they are nested."""
 
     schema: Named
     types: int

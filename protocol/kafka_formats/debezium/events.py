@@ -212,7 +212,7 @@ class _Event:
 def _available(
     rows: pa.StructArray, placeholder: Placeholder | None
 ) -> tuple[pa.StructArray, list[Bools] | None]:
-    """Rows with null for values that are not available, and where each column has them."""
+    """Rows with null for unavailable values; and for each column, which rows had such a value."""
     if placeholder is None:
         return rows, None
     columns = rows.flatten()

@@ -146,9 +146,9 @@ class PayloadFormat(ABC):
         return {}
 
     def schema_to_read(self, wanted: pa.DataType) -> SchemaText | None:  # noqa: ARG002
-        """The schema to read as a type, where payloads name their fields.
+        """A schema made from the wanted type, if payloads name their fields.
 
-        None where a schema has to be given.
+        None if the user has to give a schema.
         """
         return None
 

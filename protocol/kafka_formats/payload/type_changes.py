@@ -57,7 +57,7 @@ def changed_types(written: pa.DataType, read: pa.DataType, path: str = "") -> It
 
 
 def is_held(written: pa.DataType, read: pa.DataType) -> bool:
-    """Whether each value of a type without parts is one of another type, too."""
+    """Whether `read` can hold each value of `written`, a type without parts."""
     if written == read or pa.types.is_null(written):
         return True
     if pa.types.is_signed_integer(written) and pa.types.is_signed_integer(read):

@@ -1,4 +1,4 @@
-"""Compiled files: as tasks and registries get them, and the descriptors of their messages."""
+"""Compiled Protobuf files: as bytes for tasks and registries, and as descriptors of messages."""
 
 from __future__ import annotations
 

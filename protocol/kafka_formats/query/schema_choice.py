@@ -304,7 +304,7 @@ def newest_schema(
 
 
 def _type_as_schema(payload: PayloadOptions, wanted: pa.DataType) -> KnownSchema | None:
-    """The schema of a read that has only the type that it wants; None if that is not enough."""
+    """A schema made from the wanted type of a read; None if the format needs a given schema."""
     format_ = FORMATS[payload.format]
     try:
         schema = format_.schema_to_read(wanted)

@@ -48,7 +48,7 @@ def connections_of(_config: RegistryConfig) -> HttpConnections:
 
 
 class Call(NamedTuple):
-    """A request to whichever URL of a registry responds.
+    """A request that goes to the URLs of a registry, one after the other, until one responds.
 
     Attributes:
         about: The subject or id, for errors.

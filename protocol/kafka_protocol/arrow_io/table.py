@@ -134,7 +134,7 @@ def _behind(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator
 
 
 def _written(schema: pa.Schema) -> list[str]:
-    """The columns that are written, with a name twice if there are two."""
+    """The names of the columns that are written. A name is listed once for each of its columns."""
     return sorted(name for name in schema.names if name in _TYPES)
 
 

@@ -37,7 +37,7 @@ _PROBE_MS: Final = 1_000
 
 
 class Identity(NamedTuple):
-    """A broker, by its cluster and its node id. A broker refuses one without the other."""
+    """The cluster id and node id of a broker. Brokers refuse requests with only one of them."""
 
     cluster_id: str
     node_id: int

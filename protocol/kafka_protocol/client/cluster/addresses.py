@@ -1,4 +1,4 @@
-"""Where metadata says that the brokers of the cluster are. Opens no connection."""
+"""The addresses of the cluster's brokers in Metadata responses. Opens no connection."""
 
 from __future__ import annotations
 

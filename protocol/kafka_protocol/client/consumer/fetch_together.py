@@ -120,7 +120,7 @@ class FetchTogether:
 
 
 class _Held:
-    """Batches of ranges whose turn has not come."""
+    """Received batches of ranges that the reader has not reached yet."""
 
     def __init__(self) -> None:
         self._fetched: dict[TopicPartition, list[tuple[Fetched, int]]] = defaultdict(list)
@@ -305,7 +305,7 @@ class _BrokerReader:
                 del self._waiting[tp]
 
     def _taken(self, led: _Led, data: PartitionData | None) -> TakenBatches | None:
-        """The batches of a partition; None if it needs attention."""
+        """The batches of a partition; None if its range has to be read alone."""
         rest = led.range.rest
         if data is None:
             return None

@@ -67,7 +67,7 @@ class RecordPart(NamedTuple):
 
 
 class MessagePart(NamedTuple):
-    """Message sets."""
+    """Decompressed message sets (magic 0 and 1)."""
 
     window: OffsetRange
     headers: Sequence[MessageSetHeader]

@@ -140,7 +140,7 @@ class RowRanges(NamedTuple):
         return cls(counts, ends - counts, ends - 1)
 
     def repeat(self, values: npt.NDArray[Any]) -> Any:
-        """The value of each row's batch."""
+        """For each row, the value of its batch."""
         return np.repeat(values, self.counts)
 
     def batch_of(self, row: np.integer[Any]) -> int:
