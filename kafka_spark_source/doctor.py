@@ -129,7 +129,7 @@ def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
 
 
 def _archive() -> list[Finding]:
-    """What Spark's Python processes pay at their start, here."""
+    """The finding about the time that Spark's Python processes take to start on this machine."""
     try:
         archive = pyspark_archive()
         bytecode = bytecode_in(archive)

@@ -240,7 +240,7 @@ def _warn_of_argument(argument: str | None, call: str, option: str) -> None:
 
 
 def _stages(options: ReadOptions, config: ClientConfig, schema: StructType) -> tuple[Stage, ...]:
-    """What makes rows of the records of a read.
+    """The stages that make rows of the records of a read.
 
     Raises:
         KafkaError: As from `stages_of`.

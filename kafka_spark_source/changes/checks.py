@@ -61,7 +61,7 @@ _UNTOLD: Final = (
 
 
 class Checked(NamedTuple):
-    """What a micro-batch has.
+    """Numbers of changes in a micro-batch.
 
     Attributes:
         changes: How many changes.

@@ -37,7 +37,7 @@ def print_moves(arguments: argparse.Namespace, planned: OffsetPlan, verb: str) -
 
 
 def facts_of(planned: OffsetPlan) -> dict[str, Any]:
-    """What programs get of the moves."""
+    """The moves for programs, as JSON objects."""
     return {
         "read_again": planned.read_again,
         "skipped": planned.skipped,

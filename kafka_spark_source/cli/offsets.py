@@ -69,7 +69,7 @@ def _print_rows(arguments: argparse.Namespace, located: Mapping[TopicPartition, 
 
 
 def _moved(located: Mapping[TopicPartition, Located], bound: Bound) -> list[str]:
-    """Where an offset that was asked for is not in the log: the nearest one is shown."""
+    """Notes on partitions whose log lacks the requested offset: the nearest one is shown."""
     # The values -2 and -1 are the earliest and the latest offset.
     if not isinstance(bound, int) or bound < 0:
         return []

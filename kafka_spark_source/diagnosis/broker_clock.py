@@ -15,7 +15,7 @@ _UNKNOWN: Final = -1
 
 
 def clock_difference_ms(cluster: Cluster, deadline: Deadline) -> int | None:
-    """How much later it is at the active controller than here, in ms, to some 100 ms.
+    """The active controller's time minus the time here, in ms; exact to some 100 ms.
 
     The controller's own state in DescribeQuorum has the time of its response. None if it lacks a
     time (version 0, Kafka 3.1 and 3.2).

@@ -67,7 +67,7 @@ def coalesce(
 
 
 def _share(wanted: OffsetRange, hints: Hints, max_records: int) -> float:
-    """How much of a task a range is."""
+    """The share of a task that a range takes."""
     size = wanted.size * hints.bytes_per_offset.get(wanted.topic_partition.topic, 0.0)
     return max(wanted.size / max_records, size / _TASK_BYTES)
 

@@ -1,4 +1,4 @@
-"""What people see and answer: tables, texts that are safe to show, status lines and questions.
+"""The terminal of a user: tables, texts that are safe to show, status lines and questions.
 
 Knows no command and no broker.
 """

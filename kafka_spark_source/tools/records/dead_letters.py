@@ -14,7 +14,7 @@ from kafka_spark_source.tools.records.peek import ShownRecord
 
 
 class DeadLetter(NamedTuple):
-    """Where a record was, and why it is here; a text is empty where no header says it."""
+    """The place of a dead letter's record, and the reason; a text is empty without its header."""
 
     topic: str
     partition: str
@@ -48,7 +48,7 @@ class Counted(NamedTuple):
 
 
 def dead_letter_of(headers: Sequence[tuple[str, bytes | None]]) -> DeadLetter | None:
-    """What the headers of a record say; None if it is not a dead letter.
+    """The dead letter by the headers of a record; None if it is not one.
 
     The last of several headers with a name counts: a record may become one more than once.
     """

@@ -144,7 +144,7 @@ class TypedEncoder(NamedTuple):
 
 
 def _misfit_in(document: Any, data_type: pa.DataType, path: str) -> str | None:
-    """What reads of JSON would leave out or alter, as `from_json` does; None if there is nothing.
+    """The first part of a document that a read, as by `from_json`, would lose or alter; else None.
 
     Numbers are texts here (`json_text`).
     """

@@ -29,7 +29,7 @@ _GROWTH: Final = 4
 
 
 class PayloadTexts(NamedTuple):
-    """What is known of the payloads of a record.
+    """The decoded payloads of a record, or the reason why they cannot be decoded.
 
     Attributes:
         formats: The columns that have a format: `key` or `value`, both, or no column.

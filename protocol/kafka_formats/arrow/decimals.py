@@ -29,7 +29,7 @@ _EXACT: Final = decimal.Context(prec=3 * MAX_DIGITS)
 
 
 class Ratio(NamedTuple):
-    """What a number is multiplied by, or divided by without a rest; the other one is 1."""
+    """A factor, or a divisor that must leave no rest; the other one is 1."""
 
     times: int = 1
     per: int = 1

@@ -239,7 +239,7 @@ def _record(writer: RecordSchema, reader: RecordSchema, path: str) -> AvroPlan |
 
 
 class _Enclosing(NamedTuple):
-    """What is around a skipped part.
+    """The schema around a skipped part.
 
     Attributes:
         path: The path of the field.

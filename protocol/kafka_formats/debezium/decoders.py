@@ -40,7 +40,7 @@ _NAMES: Final = pa.list_(pa.field("element", pa.string()))
 
 
 class Requested(Protocol[P]):
-    """What a query wants of a column of payloads. It is pickled."""
+    """The wanted parts of a column of payloads. It is pickled with tasks."""
 
     @property
     def type(self) -> pa.DataType:

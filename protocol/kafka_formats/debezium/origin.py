@@ -1,4 +1,4 @@
-"""Where a column of a read of changes comes from. Pure: nothing here reads or decodes."""
+"""The origin of each column of a read of changes. Pure: nothing here reads or decodes."""
 
 from __future__ import annotations
 

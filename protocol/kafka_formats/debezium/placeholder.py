@@ -71,7 +71,7 @@ class Placeholder:
         }
 
     def is_in(self, column: pa.Array) -> Bools:
-        """Where a column, as payloads have it, has the placeholder."""
+        """For each value of a column of payloads, whether it is the placeholder."""
         data_type = column.type
         if pa.types.is_string(data_type):
             return _mask(pc.is_in(column, self._texts))

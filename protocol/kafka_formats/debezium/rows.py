@@ -96,7 +96,7 @@ class EventRows:
         return pa.StructArray.from_arrays([*own.values()], [*own], mask=is_null)
 
     def _has_no_key(self, row: pa.StructArray, lacks_before: Bools) -> Bools:
-        """Where nothing names the row: no value of it, or without `before` not all of its key."""
+        """Which rows are unknown: they have no value, or without `before` not all of their key."""
         is_unknown: Bools = ~is_valid(row)
         if self.shared and self.has_shared:
             own = fields_of(row)

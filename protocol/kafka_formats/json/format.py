@@ -51,7 +51,7 @@ class JsonFormat(PayloadFormat):
         return changed_types(self.type_of(written), part_in(self.type_of(schema), wanted))
 
     def encoder(self, schema: SchemaText) -> JsonEncoder:
-        """It checks values by the schema, and writes them as `to_json` does."""
+        """The encoder, which checks values by the schema, and writes them as `to_json` does."""
         return JsonEncoder(schema)
 
     def derive(self, data_type: pa.DataType) -> SchemaText:

@@ -54,7 +54,7 @@ class JsonSchema:
         self._reader = FactReader(documents)
 
     def shape(self, part: Source, path: str) -> Shape[Source]:
-        """What a part is, without the types of its own parts.
+        """The shape of a part, without the types of its own parts.
 
         Args:
             part: The part.

@@ -76,7 +76,7 @@ Source: TypeAlias = "Part | Both | Either"
 
 
 class Facts(NamedTuple):
-    """What is known of a value.
+    """The facts about a value that follow from schemas.
 
     Attributes:
         declared: The kinds that `type` allows; None without it.
@@ -293,7 +293,7 @@ def _alternatives(node: Mapping[str, Any]) -> list[list[Sequence[Any]]]:
 
 
 def _both(first: Facts, second: Facts) -> Facts:
-    """What is known of a value that has two schemas."""
+    """The facts about a value to which two schemas apply."""
     fields = dict(first.fields)
     for name, source in second.fields.items():
         fields[name] = both([fields[name], source]) if name in fields else source
@@ -321,7 +321,7 @@ def _both_or_one(first: Source | None, second: Source | None) -> Source | None:
 
 
 def _either(branches: Sequence[Facts]) -> Facts:
-    """What is known of a value that has one of several schemas."""
+    """The facts about a value to which one of several schemas applies."""
     kinds: Kinds = frozenset().union(*(each.kinds for each in branches))
     # Null fits every type, and a branch of no kinds fits no value.
     kept = [each for each in branches if each.kinds - _NULL]

@@ -20,7 +20,7 @@ class Format(Enum):
 
 
 class Framing(Enum):
-    """Where the id of a payload's schema is.
+    """The place of the id of a payload's schema.
 
     CONFLUENT: before the payload, or in a header. GLUE: in the header of AWS Glue's serializers,
     before a payload that may be compressed. CONNECT: in the document of JSON itself, as Kafka
@@ -53,7 +53,7 @@ class Mode(Enum):
 
 
 class SchemaEvolution(Enum):
-    """What a read does at a newer schema with fields that its columns lack.
+    """The behaviour of a read at a newer schema with fields that its columns lack.
 
     NONE: it leaves those fields out. RESTART: it fails, and a restarted query has the columns of
     the newer schema.

@@ -1,4 +1,4 @@
-"""What a type has that another one lacks, and the parts whose values another cannot hold. Pure.
+"""The differences of two types: parts that one lacks, and parts whose values it cannot hold. Pure.
 
 Types of Arrow only: what a schema says beyond its type is a matter of each format.
 """

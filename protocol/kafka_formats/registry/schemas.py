@@ -61,7 +61,7 @@ class SubjectVersion:
 
 
 class Place(NamedTuple):
-    """Where a schema is: a version of a subject."""
+    """The place of a schema in a registry: a version of a subject."""
 
     subject: str
     version: int

@@ -171,7 +171,7 @@ def _after(text: str, at: int, sign: str) -> int:
 
 
 def _prefix(document: _Document, payload: bytes) -> bytes:
-    """What is before the payload in the form of Connect's converter; empty for another form."""
+    """The bytes before the payload as Connect's converter writes them; empty for another form."""
     schema = b"null" if document.schema is None else document.schema
     prefix = b'{"schema":' + schema + b',"payload":'
     return prefix if payload == prefix + document.payload + b"}" else b""

@@ -29,7 +29,7 @@ _ROW: Final = "_row"
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """How much is kept in memory, and how large the pieces of the result are, in bytes.
+    """The most bytes to keep in memory, and the size of the pieces of the result in bytes.
 
     Attributes:
         buffer: The rows before older ones are dropped, or a file is written. Several tasks of an

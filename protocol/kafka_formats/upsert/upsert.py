@@ -96,7 +96,7 @@ class Upsert:
         )
 
     def _carried(self, batch: pa.RecordBatch, groups: pa.Array) -> pa.RecordBatch:
-        """What is needed of each record later: no values if the query does not want them."""
+        """The columns that the result needs: without values if the query does not want them."""
         names = [name for name in self.columns if name not in {OP_COLUMN, KEY.name}]
         values = batch.column("value") if self.nulls is None else self.nulls.values_in(batch)
         carried = [values if name == "value" else batch.column(name) for name in names]

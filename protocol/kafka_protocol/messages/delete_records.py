@@ -14,7 +14,7 @@ class DeleteRecordsResponse(Response, api_key=21, versions="0-2", flexible="2+")
         name: string = field()
 
         class DeleteRecordsPartitionResult(Struct):
-            """Where a log begins now; -1 after an error."""
+            """The new first offset of a log; -1 after an error."""
 
             partition_index: int32 = field()
             low_watermark: int64 = field()

@@ -145,7 +145,7 @@ class FetchRequest(Request, api_key=1, versions="0-18", flexible="12+", response
         topic_id: uuid = field(versions="13+", ignorable=True)  # KIP-516
 
         class FetchPartition(Struct):
-            """Where to read, and how much."""
+            """The offset to read from, and the most bytes."""
 
             partition: int32 = field()
             current_leader_epoch: int32 = field(versions="9+", default=-1, ignorable=True)

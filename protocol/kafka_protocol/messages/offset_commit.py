@@ -72,7 +72,7 @@ class OffsetCommitRequest(
         topic_id: uuid = field(versions="10+", ignorable=True)
 
         class OffsetCommitRequestPartition(Struct):
-            """Where the group will go on in one partition."""
+            """The offset at which the group continues in one partition."""
 
             partition_index: int32 = field()
             committed_offset: int64 = field()

@@ -262,7 +262,7 @@ def _described(groups: Iterable[G], group_id: str, context: str) -> G:
 
 
 class _HasClient(Protocol):
-    """What members of both protocols have in a response."""
+    """The fields of a member that responses of both group protocols have."""
 
     member_id: str
     client_id: str

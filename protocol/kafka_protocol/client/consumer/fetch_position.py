@@ -1,4 +1,4 @@
-"""Where the read of a range stands: the next offset, and whether the log still has it. Pure.
+"""The position of a read in a range: the next offset, and whether the log still has it. Pure.
 
 A leader that says that the position is not in its log may be stale, so a second response has to
 confirm it, as the table says. No request, no clock; `fetch` sends, waits and retries.

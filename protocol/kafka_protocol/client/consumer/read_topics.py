@@ -84,7 +84,7 @@ class ReadTopics:
     def new_ranges(
         self, positions: Mapping[TopicPartition, int], *, timeout_ms: float | None = None
     ) -> list[OffsetRange]:
-        """What was written after some positions, in partitions without one from their beginning.
+        """The ranges written after some positions; partitions without a position from their start.
 
         Args:
             positions: The next offset of each partition.

@@ -11,7 +11,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def position_of(time: datetime) -> int:
-    """What to send for the first record at or after a time, which has a zone.
+    """The position to request the first record at or after a time, which has a zone.
 
     Numbers below 0 are names: -1, one millisecond before 1970, is the end of the log. The first
     record at or after such a time is the log's first one.

@@ -140,7 +140,7 @@ def _take(
 
 
 def _boundaries(records: memoryview, min_batches: int) -> Longs | None:
-    """Where each complete batch starts, and the end of the last one.
+    """The start of each complete batch in the bytes, and the end of the last one.
 
     None if one is too short, or there are fewer.
     """

@@ -86,7 +86,7 @@ class BatchHeaders(NamedTuple):
 
     @property
     def is_dense(self) -> Bools:
-        """Where each offset has a record."""
+        """For each batch, whether each of its offsets has a record."""
         dense: Bools = self.records_count == self.last_offset_delta + 1
         return dense
 

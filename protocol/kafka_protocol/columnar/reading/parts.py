@@ -232,7 +232,7 @@ def _record_part(
 
 
 def _have_too_many(part: RecordPart) -> Bools:
-    """Where a batch announces more records than its bytes can have."""
+    """For each batch, whether it announces more records than its bytes can have."""
     most = (part.stops - part.begins) // MIN_RECORD_BYTES
     too_many: Bools = part.headers.records_count > most
     return too_many

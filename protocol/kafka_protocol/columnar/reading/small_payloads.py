@@ -99,7 +99,7 @@ def _with_marks(
 
 
 def _positions(unpacked: pa.Buffer, mark: bytes) -> Longs:
-    """Where the mark begins."""
+    """The positions at which the mark begins."""
     words = at_each_byte(unpacked, "<u8")
     likely = np.flatnonzero(np.frombuffer(unpacked, np.uint8, len(words)) == mark[0])
     # These bytes are random: no payload can contain them on purpose.

@@ -41,7 +41,7 @@ class Routed(NamedTuple):
 
 
 class Destination(NamedTuple):
-    """Where the rows of a task go, unless a row has its own topic or partition.
+    """The topic and partition of a task's rows, unless a row has its own.
 
     Attributes:
         columns: The index of each sink column in a batch.
