@@ -16,7 +16,7 @@ _HEAD = """\
 
 `pykafka` comes with the extra `cli` ([install](get-started.md#1-install)).
 [Operations](operations.md) shows its commands by symptom, with what they print.
-`pykafka COMMAND --help` has what is here.
+`pykafka COMMAND --help` prints the same.
 
 ## Output
 

@@ -13,7 +13,7 @@ CONDITIONS: Final = {
         "Offsets of the read are not in the log: retention or DeleteRecords removed them, or an "
         "unclean leader election truncated the log.",
         "Read from `earliest`, or set `failOnDataLoss=false` to continue with the records that are "
-        "left. Raise the topic's retention if a query is often that far behind.",
+        "left. Raise the topic's retention if the lag of a query is often that long.",
     ),
     "KAFKA_DATA_LOSS.PARTITIONS_DELETED": (
         "A topic or partition of the read was deleted, or the topic was created again.",
