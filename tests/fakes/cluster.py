@@ -349,7 +349,7 @@ class FakeCluster:
             raise Close
         responses: list[Any] = []
         with self.changing():
-            if kind is FindCoordinatorRequest:
+            if kind is FindCoordinatorRequest and request.key_type in TOPICS_OF_KEYS:
                 self._create_internal(TOPICS_OF_KEYS[request.key_type])
             HANDLERS[kind](
                 Call(

@@ -49,6 +49,8 @@ def marker(producer_id: int, type_: int) -> bytes:
 class PartitionLog:
     """A partition's log: what its leader has, and changes of it on all replicas at once."""
 
+    __slots__ = ("_cluster", "_topic_partition")
+
     def __init__(self, cluster: FakeCluster, topic_partition: TopicPartition) -> None:
         self._cluster = cluster
         self._topic_partition = topic_partition
@@ -57,9 +59,11 @@ class PartitionLog:
         """Check and append a producer's batch; returns its offset."""
         (found,) = read_batches(memoryview(batch))
         check_crc(found)
-        offset = self.end_offset
-        self.append_at(offset, batch)
-        return offset
+        with self._cluster.changing():
+            leader = self._leader
+            stored = placed(batch, leader.log.end_offset, leader.epoch)
+            leader.append([stored])
+        return stored.base_offset
 
     def append_at(self, offset: int, batch: bytes, epoch: int | None = None) -> None:
         """Append a batch at an offset, perhaps behind a gap; nothing is checked.
@@ -67,8 +71,8 @@ class PartitionLog:
         Its leader epoch is that of the leader, unless it is given.
         """
         with self._cluster.changing():
-            written = self._leader.epoch if epoch is None else epoch
-            self._leader.append([placed(batch, offset, written)])
+            leader = self._leader
+            leader.append([placed(batch, offset, leader.epoch if epoch is None else epoch)])
 
     def end_transaction(self, producer_id: int, type_: int) -> None:
         """Append a marker for the open transaction of a producer."""

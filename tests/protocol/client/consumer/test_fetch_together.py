@@ -29,6 +29,7 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.log import batch_of
 from tests.tiers import first_are_quick
 
 COUNT = 7
@@ -156,8 +157,9 @@ def test_a_limit_of_bytes_needs_more_fetches() -> None:
 def test_little_is_fetched_behind_short_ranges(value_bytes: int) -> None:
     with FakeCluster(1) as cluster, closing(cluster.client()) as client:
         cluster.add_topic("t", COUNT)
+        batch = batch_of(bytes(value_bytes))
         for number, _ in product(range(COUNT), range(1_000_000 // value_bytes)):
-            cluster.append(partition(number), bytes(value_bytes))
+            cluster.log(partition(number)).append(batch)
         wanted = ranges(cluster, start=20, until=30)
         received: list[int] = []
 
