@@ -186,7 +186,7 @@ class FakeCluster:
         with self.changing():
             if node == self.leader(topic_partition):
                 self.simulated.elect(topic_partition, NO_LEADER)
-            self.simulated.elect(topic_partition, node, unclean=True)
+            assert self.simulated.elect(topic_partition, node, unclean=True)
 
     # --- Nodes -----------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class FakeCluster:
             for topic in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
                 self._create_internal(topic)
                 place = TopicPartition(topic, partition_of(key, _COORDINATOR_PARTITIONS))
-                self.simulated.elect(place, number)
+                assert self.simulated.elect(place, number)
 
     def _create_internal(self, topic: str) -> None:
         """Create a topic of coordinators, which brokers do when the first client looks for one."""

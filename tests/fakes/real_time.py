@@ -71,7 +71,7 @@ class RealTime:
         return has_run
 
     def _wait(self) -> None:
-        seconds = (self._calls[0][0] - self.now_ms) / 1000 if self._calls else None
+        seconds = max(0, self._calls[0][0] - self.now_ms) / 1000 if self._calls else None
         if seconds and isinstance(clock._source, SkippingTime):
             clock._source(seconds)
         else:
