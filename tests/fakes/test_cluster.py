@@ -8,11 +8,14 @@ import pytest
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.network.transport import ClosedByPeerError
-from kafka_protocol.errors import ErrorCode
+from kafka_protocol.errors import BrokerError, ErrorCode
+from kafka_protocol.messages.create_topics import CreateTopicsRequest
+from kafka_protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
@@ -213,6 +216,18 @@ def test_a_refusal_of_one_broker() -> None:
     with one_partition(nodes=2) as (cluster, client):
         cluster.add_fault(ListOffsetsRequest, error=DENIED, node=1)
         assert [refused(client, 0, node=node) for node in (1, 2)] == [[DENIED], [MOVED]]
+
+
+def test_topics_are_neither_created_nor_deleted() -> None:
+    with one_partition() as (cluster, client):
+        soon = Deadline.after(SOON_MS)
+        for kind in (CreateTopicsRequest, DeleteTopicsRequest):
+            cluster.add_fault(kind, error=DENIED)
+        with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
+            create_topic(client, NewTopic("u", 1, 1), soon)
+        with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
+            delete_topic(client, "t", soon)
+        assert [*cluster.topics] == ["t"]
 
 
 def test_a_refused_request_does_nothing() -> None:

@@ -76,8 +76,10 @@ def _created(call: Call, wanted: CreateTopicsRequest.CreatableTopic) -> Any:
     replication = wanted.replication_factor
     if replication == -1:
         replication = min(broker.settings.default_replication, len(controller.live))
-    error = ErrorCode.NONE
-    if not _is_controller(broker):
+    error = call.refusal(wanted.name)
+    if error:
+        pass
+    elif not _is_controller(broker):
         error = ErrorCode.NOT_CONTROLLER
     elif not is_legal_name(wanted.name):
         error = ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -132,8 +134,10 @@ def _deleted(call: Call, name: str | None, topic_id: Any) -> Any:
         ),
         None,
     )
-    error = ErrorCode.NONE
-    if not _is_controller(call.broker):
+    error = call.refusal(name if found is None else found.name)
+    if error:
+        pass
+    elif not _is_controller(call.broker):
         error = ErrorCode.NOT_CONTROLLER
     elif found is None:
         by_name = topic_id == ZERO_UUID
