@@ -37,7 +37,7 @@ class SailDataSource(KafkaDataSource):
 
     def schema(self) -> pa.Schema:
         """The columns of a read. Sail's own conversion of Spark's types fails for timestamps."""
-        return to_arrow_schema(super().schema())
+        return to_arrow_schema(super().schema())  # point: sail-types
 
     def reader(self, schema: pa.Schema) -> DataSourceReader:
         """Return the reader of a batch. Options of streams, without effect in Spark, are refused.
@@ -46,7 +46,7 @@ class SailDataSource(KafkaDataSource):
             KafkaConfigError: An option is for streams, or as from the class for Spark.
         """
         for name in parse_batch_options(self.options).ignored:
-            _refuse(f"The option '{name}'")
+            _refuse(f"The option '{name}'")  # point: sail-streams
         return _SailReader(super().reader(from_arrow_schema(schema)), schema)
 
     def writer(self, schema: pa.Schema, overwrite: bool) -> DataSourceWriter:
@@ -98,4 +98,5 @@ class _SailReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         for batch in self._reader.read(partition):
+            # point: sail-schema
             yield batch.cast(self._schema)  # type: ignore[union-attr]

@@ -73,6 +73,7 @@ def added_columns(
 
     Without formats, a mode is for columns of text.
     """
+    # point: op-column
     added: dict[str, T.DataType] = {OP_COLUMN: T.StringType()} if envelope.is_upsert else {}
     if formats is not None:
         errors, raws = formats.error_columns, formats.raw_columns

@@ -130,7 +130,7 @@ class KafkaDataSource(DataSource):
 
         options, config = self._batch_options(schema)
         stages = _stages(options, config, schema)
-        if not options.push_down_predicate:
+        if not options.push_down_predicate:  # point: two-readers
             return KafkaBatchReader(options, config, schema, stages)
         if options.envelope.debezium.prefix:
             # A table may have a column `offset`, which a filter then means.
@@ -164,7 +164,7 @@ class KafkaDataSource(DataSource):
             config = ClientConfig.from_options(options.kafka)
             stages = _stages(options, config, schema)
         except KafkaError as error:
-            return _RefusedStreamReader(error)
+            return _RefusedStreamReader(error)  # point: refused-stream
         _warn_of_argument(options.argument, "load()", Table.SUBSCRIBE.name)
         return _stream_reader_class()(options, config, schema, stages)
 
@@ -200,6 +200,7 @@ class KafkaDataSource(DataSource):
             return AtLeastOnce(rows)
         from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix  # noqa: PLC0415
 
+        # point: claim-travels
         claimed = claim_prefix(config, options.exactly_once) if plans_tasks else None
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
@@ -213,7 +214,7 @@ class KafkaDataSource(DataSource):
         try:
             options: ReadOptions = parse_batch_options(self.options)
         except KafkaConfigError as error:
-            options = self._stream_options_or(error)
+            options = self._stream_options_or(error)  # point: batch-or-stream
         # Only the reader knows whether the group has an effect, which it has in streams.
         client = {name: value for name, value in options.kafka.items() if name != "group.id"}
         ClientConfig.from_options(client)

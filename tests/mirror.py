@@ -45,7 +45,6 @@ _ROWS: Final = (
     (f"{_SPARK}/lag", "group_report", "tests/spark/cli/test_groups.py"),
     (f"{_SPARK}/options", "names", "tests/spark/options/test_read.py"),
     (f"{_SPARK}/reading", "batch_reader", "tests/spark/test_source.py"),
-    (f"{_SPARK}/reading", "input_partition", "tests/spark/worker/test_worker.py"),
     (f"{_SPARK}/streaming", "observed_logs", "tests/spark/streaming/test_micro_batches_loss.py"),
     (f"{_SPARK}/streaming", "reader_40 reader_42", "tests/spark/streaming/test_stream_reader.py"),
     (_TESTING, "errors folders", "tests/spark/testing/downloads/test_jars.py"),

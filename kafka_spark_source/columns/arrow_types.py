@@ -89,4 +89,5 @@ def to_spark(data_type: pa.DataType) -> T.DataType:
 
 
 def _arrow_field(field: T.StructField) -> pa.Field:
+    # point: exact-schema
     return pa.field(field.name, to_arrow(field.dataType), nullable=field.nullable)

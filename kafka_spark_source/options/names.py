@@ -20,6 +20,7 @@ from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 CLIENT_PREFIX: Final = "kafka."
 
 # Spark adds these for load("..."), save("...") and queryName("..."). Ignored, as in its connector.
+# point: sparks-options
 _SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation", "queryname"})
 
 # Options of the Kafka client that contradict this connector, and the cure for each.

@@ -185,6 +185,7 @@ class Table:
         "Whether one Spark partition reads several small ranges, together some 100,000 records or "
         "16 MB. `minPartitions` still applies. See [performance](performance.md)."
     )
+    # point: pushdown-off
     PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", parse_boolean, BATCH, "false").about(
         "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit the records that "
         "are read from the brokers. Use each `load()` for one query only: see "

@@ -296,5 +296,5 @@ def _bind_late(
     for tp, start, until in pieces:
         _, first, last = available[tp]
         from_earliest = start == first and wanted[tp].start == EARLIEST
-        to_latest = until == last and wanted[tp].end == LATEST
+        to_latest = until == last and wanted[tp].end == LATEST  # point: late-ends
         yield OffsetRange(tp, EARLIEST if from_earliest else start, LATEST if to_latest else until)

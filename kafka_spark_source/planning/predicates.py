@@ -146,4 +146,4 @@ def _since(name: str, value: Any) -> int:
     at_least = -((_EPOCH - earliest) // _MILLISECOND)  # rounded up: Kafka has whole ms
     if name == "GreaterThan" and _EPOCH + at_least * _MILLISECOND == earliest:
         return at_least + 1
-    return 0 if name.startswith("LessThan") else at_least
+    return 0 if name.startswith("LessThan") else at_least  # point: timestamp-limit

@@ -131,5 +131,6 @@ class FilteringBatchReader(KafkaBatchReader):
         predicates = predicates_of(filters)
         # A record that a filter rejects may be the newest of its key: then the key has no row.
         is_upsert = self._options.envelope.is_upsert
+        # point: whole-partitions
         self._predicates = predicates.of_whole_partitions() if is_upsert else predicates
         return filters

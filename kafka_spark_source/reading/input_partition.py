@@ -48,7 +48,7 @@ def read_partition(
     keep_freed_memory()
     with hide_traceback():
         # A read without partitions gets one from Spark, without a value (4.0: it is None).
-        planned = getattr(partition, "value", None)
+        planned = getattr(partition, "value", None)  # point: empty-partition
         if planned is not None:
             yield from reader.read(shared_cluster(config), planned)
     exclude_modules_from_gc()

@@ -154,7 +154,7 @@ class MicroBatches:
         if is_new:
             pinned = self._pinned(single_batch_run=single_batch_run)
         else:
-            self.processed(start)
+            self.processed(start)  # point: late-commit
             self._pacing.pause_if_idle()
         turn = Turn.FIRST if is_new else Turn.LATER
         end = self._with_retries(
@@ -251,6 +251,7 @@ class MicroBatches:
         if Rule.CHECK_TARGET in rules and reach.latest != start:
             check_available_now(reach.latest, available, now._replace(recreated=recreated_topics))
         end = self._limited(reach, deadline) if is_limited else reach.latest
+        # point: re-created-topic
         end = {**end, **pinned, **restarted}
         losses = losses_between(start, end, earliest, self._options.strategy)
         data_loss.raise_early(losses, fail_on_data_loss=self._options.fail_on_data_loss)
@@ -294,6 +295,7 @@ class MicroBatches:
 
     def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[list[PlannedRange]]:
         if self._phase is Phase.STARTED and self._start is not None:
+            # point: repeated-start
             start = self._start.before(end)
             if self._start.moving:
                 _log.warning(_RUN_AGAIN)

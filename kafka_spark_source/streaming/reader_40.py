@@ -38,5 +38,5 @@ class KafkaStreamReader40(KafkaStreamReader):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Plan the offset ranges of a micro-batch, and keep its end: the next one starts there."""
         planned = super().partitions(start, end)
-        self._position = offsets_from_log(end)
+        self._position = offsets_from_log(end)  # point: start-not-passed
         return planned

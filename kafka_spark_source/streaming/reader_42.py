@@ -33,7 +33,7 @@ class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The limit that Spark passes to `latestOffset`, except with Trigger.Once."""
-        return ReadMaxRows(self.options.limits.max_offsets or _NO_LIMIT)
+        return ReadMaxRows(self.options.limits.max_offsets or _NO_LIMIT)  # point: trigger-once
 
     def prepareForTriggerAvailableNow(self) -> None:
         """End the run at the ends that the logs have at its first micro-batch."""
@@ -51,7 +51,7 @@ class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
         end = self.batches.next_end(
             begin, is_new=is_new, is_limited=not is_once, single_batch_run=is_once
         )
-        return start if end == begin and not is_new else self.logged(end)
+        return start if end == begin and not is_new else self.logged(end)  # point: same-text
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
         """The ends of the logs at the last `latestOffset`, for the query's progress."""

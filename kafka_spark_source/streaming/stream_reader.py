@@ -110,4 +110,5 @@ class KafkaStreamReader(DataSourceStreamReader):
 
     def logged(self, offsets: Offsets) -> dict[str, dict[str, int]]:
         """Offsets as Spark logs them; never `{}`: its own connector takes that for no offset."""
+        # point: empty-offset
         return offsets_to_log(offsets) or {name: {} for name in names_of(self.options.strategy)}

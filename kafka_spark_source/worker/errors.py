@@ -24,7 +24,7 @@ def hide_traceback() -> Iterator[None]:
     """
     try:
         yield
-    except KafkaError:
+    except KafkaError:  # point: hide-traceback
         if _is_spark_worker():
             os.environ["SPARK_HIDE_TRACEBACK"] = "1"
         raise

@@ -71,7 +71,7 @@ def set_session_mark(name: str) -> bool:
     """Set a mark; returns whether it was not set before. Without a folder no mark is kept."""
     for folder in _local_folders()[:1]:
         try:
-            (Path(folder) / _MARK.format(name)).touch(exist_ok=False)
+            (Path(folder) / _MARK.format(name)).touch(exist_ok=False)  # point: session-marks
         except FileExistsError:
             return False
         except OSError:

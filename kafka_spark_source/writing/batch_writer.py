@@ -73,7 +73,7 @@ class KafkaBatchWriter(DataSourceArrowWriter):
 
     def _task(self) -> TaskAttempt:
         context: Any = TaskContext.get()
-        if context is None:
+        if context is None:  # point: no-task-context
             return UNKNOWN_TASK
         return TaskAttempt(
             context.partitionId(), context.attemptNumber(), self._micro_batch(context)

@@ -61,7 +61,7 @@ class CommitLog:
     def __init__(self, config: ClientConfig, identity: Identity) -> None:
         own = replace(
             config,
-            isolation_level="read_uncommitted",
+            isolation_level="read_uncommitted",  # point: commit-log-end
             transaction_timeout_ms=min(config.transaction_timeout_ms, _TRANSACTION_TIMEOUT_MS),
             max_request_bytes=max(config.max_request_bytes, _MIN_REQUEST_BYTES),
         )

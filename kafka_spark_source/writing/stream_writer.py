@@ -33,4 +33,5 @@ class KafkaStreamWriter(KafkaBatchWriter, DataSourceStreamWriter):
 
     def _micro_batch(self, context: TaskContext) -> MicroBatch | None:
         query, number = map(context.getLocalProperty, (_QUERY_ID, _BATCH_ID))
+        # point: local-properties
         return MicroBatch(query, int(number)) if query and number else UNKNOWN_MICRO_BATCH

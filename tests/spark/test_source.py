@@ -10,17 +10,20 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+from pyspark.taskcontext import TaskContext
 
 import pyspark_pykafka
 from kafka_formats.errors import NotFoundError
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
-from kafka_spark_source.writing.decision_format import TaskWrite
+from kafka_spark_source.writing.decision_format import MicroBatch, TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
+from kafka_spark_source.writing.stream_writer import KafkaStreamWriter
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.registry import registry, subjects
 
@@ -110,6 +113,34 @@ def test_stream_only_options_are_refused_by_the_batch_reader() -> None:
     source = KafkaDataSource(READ | {"startingOffsets": "latest"})
     with pytest.raises(KafkaConfigError, match="starting offset can't be latest"):
         source.reader(source.schema())
+
+
+def test_only_a_reader_that_wants_filters_can_take_them() -> None:
+    """Spark refuses it where the session's configuration turns pushdown off."""
+    reader = KafkaDataSource(READ).reader(source_schema(include_headers=False))
+    assert type(reader) is KafkaBatchReader
+
+
+def test_only_the_source_that_plans_a_micro_batch_takes_the_prefix_over(
+    cluster: FakeCluster,
+) -> None:
+    """Another process commits, with an unpickled copy; a second claim would fence the tasks."""
+    once = {"topic": "t", "deliveryGuarantee": "exactly_once", "transactionalIdPrefix": "job"}
+    source = KafkaDataSource(servers_of(cluster) | once)
+    source.streamWriter(VALUE, overwrite=False)
+    claimed = len(cluster.asked(InitProducerIdRequest))
+    assert claimed > 0
+    pickle.loads(pickle.dumps(source)).streamWriter(VALUE, overwrite=False)
+    assert len(cluster.asked(InitProducerIdRequest)) == claimed
+
+
+def test_the_local_properties_of_a_task_name_its_micro_batch(cluster: FakeCluster) -> None:
+    source = KafkaDataSource(servers_of(cluster) | {"topic": "t"})
+    writer = source.streamWriter(VALUE, overwrite=False)
+    assert isinstance(writer, KafkaStreamWriter)
+    context: Any = object.__new__(TaskContext)
+    context._localProperties = {"sql.streaming.queryId": "q", "streaming.sql.batchId": "7"}
+    assert writer._micro_batch(context) == MicroBatch("q", 7)
 
 
 def test_commit_message_prints() -> None:

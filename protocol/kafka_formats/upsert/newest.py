@@ -68,7 +68,7 @@ class NewestRows:
         """
         self._buffer.append(batch)
         self._bytes += batch.nbytes
-        if self._bytes > self._limits.buffer:
+        if self._bytes > self._limits.buffer:  # point: group-by-memory
             self._drop_replaced()
             if self._bytes > self._limits.buffer // 2:
                 self._spill_buffer()

@@ -53,6 +53,7 @@ class Spill:
         self._where = f"in {folder}" if folder else "in the system's folder"
         with self._naming_the_place():
             self._row_file, self._key_file = (
+                # point: unnamed-files
                 tempfile.TemporaryFile(prefix="pykafka-", dir=folder)  # noqa: SIM115 -- see close()
                 for _ in range(2)
             )
@@ -82,6 +83,7 @@ class Spill:
 
     def _buckets_of(self, keys: pa.BinaryArray) -> npt.NDArray[np.uint8]:
         spread = hash_keys(keys, KeyHash.MURMUR2).astype(np.uint64) * _GOLDEN & _U32
+        # point: key-buckets
         buckets: npt.NDArray[np.uint8] = (spread >> np.uint64(32 - self._bucket_bits)).astype(
             np.uint8
         )

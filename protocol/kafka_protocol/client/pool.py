@@ -89,7 +89,7 @@ def _shared(config: ClientConfig) -> _Shared:
     shared = kept.pop(config) if config in kept else _Shared(config)
     kept[config] = shared
     if len(kept) > _MAX_CONFIGURATIONS:
-        del kept[next(iter(kept))]
+        del kept[next(iter(kept))]  # point: forgotten-clusters
     for each in kept.values():
         each.close_idle()
     return shared

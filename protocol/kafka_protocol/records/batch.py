@@ -142,7 +142,7 @@ def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator
     pos = 0
     while len(records) - pos >= _PREFIX.size:
         end = _end_of(records, pos)
-        if end > len(records):
+        if end > len(records):  # point: cut-batch
             return
         batch, pos = _READERS[records[pos + MAGIC_AT]](records, pos, end, until_offset)
         yield batch

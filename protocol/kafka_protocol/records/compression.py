@@ -206,7 +206,7 @@ def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
         left = max_bytes - total
         # If a frame states its content size, the library ignores any other limit.
         stated = _zstandard().frame_content_size(rest)
-        if stated > left:
+        if stated > left:  # point: zstd-size
             raise _too_large(max_bytes)
         if stated > max_content:
             raise CorruptRecordError(
@@ -279,6 +279,7 @@ _SIZE: Final = struct.Struct(">i")
 
 def _snappy() -> Any:
     # pyarrow contains raw snappy. Imported late: it takes 100 ms and more.
+    # point: snappy-import
     import pyarrow as pa  # noqa: PLC0415
 
     return pa.Codec("snappy")

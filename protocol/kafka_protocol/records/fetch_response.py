@@ -57,7 +57,7 @@ def partition_data(
     """
     if response.error_code:
         raise BrokerError(response.error_code, context)
-    if response.throttle_time_ms > 0 and not response.responses:
+    if response.throttle_time_ms > 0 and not response.responses:  # point: throttled-response
         # As brokers since 2.0 respond over a quota (KIP-219). It says nothing about the log.
         return PartitionData(high_watermark=UNKNOWN_OFFSET)
     partitions = [
@@ -132,15 +132,17 @@ def _take_batches(
             raise _misplaced(header.stated_offset, data, rest, position)
         if UNKNOWN_OFFSET < data.high_watermark <= header.stated_offset:
             # Brokers read the high watermark before the log: the next response has a later one.
+            # point: old-high-watermark
             misplaced = _misplaced(header.stated_offset, data, rest, position)
             break
         if header.base_offset >= rest.until_offset:
             # Compaction removed the rest of the range.
-            position = rest.until_offset
+            position = rest.until_offset  # point: offset-gaps
             break
         if check_crcs:
             check_crc(batch)
         size += batch.batch_bytes
+        # point: aborted-records
         hides = is_hidden(batch)  # for each batch: a marker before the position counts
         if header.next_offset <= position:
             continue

@@ -131,6 +131,6 @@ def wrap_messages(
     codec, level = compression
     packed = compress(codec, messages, level)
     if magic == 0 and codec is CompressionCodec.LZ4:
-        packed = with_wrong_checksum(packed)
+        packed = with_wrong_checksum(packed)  # point: lz4-checksum
     wrapper = Message(last_offset, timestamp, None, bytes(packed))
     return encode_messages([wrapper], magic, int(codec))

@@ -137,6 +137,7 @@ def _run(records: memoryview, pos: int, until_offset: int) -> tuple[int, int]:
     while here <= last and here < stop and offset + 1 < until_offset:
         next_offset, size, next_kind = _ENTRY.unpack_from(records, here)
         end = here + LOG_OVERHEAD + size
+        # point: unchecked-offsets
         if next_offset != offset + 1 or next_kind != kind or size < smallest or end > len(records):
             break  # the next message set begins here; it raises the error if there is one
         offset, here = next_offset, end
@@ -173,7 +174,7 @@ def check_crcs(header: MessageSetHeader, payload: memoryview) -> None:
     Raises:
         CorruptRecordError: A checksum is wrong.
     """
-    for number, (start, end) in enumerate(message_starts(payload)):
+    for number, (start, end) in enumerate(message_starts(payload)):  # point: wrapper-checksum
         crc = zlib.crc32(payload[start + MAGIC_AT : end])
         stated = _CRC.unpack_from(payload, start + CRC_AT)[0]
         if crc != stated:

@@ -32,7 +32,7 @@ def request_header_version(message: type[Message], version: int) -> int:
 
 def response_header_version(message: type[Message], version: int) -> int:
     """0, or 1 (tagged fields); always 0 for ApiVersions, which has no negotiated version yet."""
-    if message.api_key == ApiKey.API_VERSIONS:
+    if message.api_key == ApiKey.API_VERSIONS:  # point: api-versions-header
         return 0
     return 1 if version in message.flexible else 0
 
@@ -203,7 +203,7 @@ class FrameBuffer:
         """Allocate memory for the first `size` bytes of the frame, and copy the received bytes."""
         before = b"" if self._memory is None else self._memory[: self._filled]
         received = self._join()
-        self._memory, self._filled = _new_memory(size), 0
+        self._memory, self._filled = _new_memory(size), 0  # point: receive-buffers
         self._fill(before)
         self._chunks = [received[self._fill(received) :]]
 

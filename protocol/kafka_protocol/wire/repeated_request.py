@@ -45,7 +45,7 @@ class RepeatedRequest(Generic[Q]):
     def decode(self, version: int, body: memoryview) -> Response:
         """The response with this body, from a copy of it."""
         data = bytes(body)
-        if (version, data) != self._last[:2]:
+        if (version, data) != self._last[:2]:  # point: repeated-requests
             response = read_message(self.request.response, version, memoryview(data))
             self._last = _DecodedResponse(version, data, response)
         return self._last.response

@@ -176,7 +176,7 @@ _ZERO: Final = {
 
 
 @dataclass_transform(kw_only_default=True)
-class StructMeta(type):
+class StructMeta(type):  # point: slow-dataclasses
     """Turns a class body of `name: type = field()` into slots and a table of fields."""
 
     __fields__: tuple[Field, ...]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import NullKeyError, SpillError
 from kafka_formats.options.envelope import Envelope, EnvelopeOptions, NullKeys, Tombstones
+from kafka_formats.upsert import newest as newest_rows
 from kafka_formats.upsert.newest import MemoryLimits
 from kafka_formats.upsert.upsert import Upsert
 from tests.formats.upsert.records import NAMES, Record, batch_of, batches_of, headers_of, newest
@@ -128,6 +129,23 @@ def test_many_batches_become_few() -> None:
     assert sum(batch.num_rows for batch in batches) == 500
     assert all(batch.nbytes >= 10_000 for batch in batches[:-1])
     assert 2 <= len(batches) < 20
+
+
+def test_the_keys_of_one_buffer_or_bucket_are_grouped_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grouped = []
+
+    def last_rows(keys: pa.Table, rows: Any) -> Any:
+        grouped.append(keys.num_rows)
+        return real(keys, rows)
+
+    real = newest_rows._last_rows
+    monkeypatch.setattr(newest_rows, "_last_rows", last_rows)
+    records = [Record(b"%d" % row, b"v", offset=row) for row in range(1_000)]
+    rows = Upsert(NAMES, KEEP, limits=TINY).rows(batches_of(records, [10] * 100))
+    assert len(rows_of(rows)) == 1_000
+    assert max(grouped) < 500
 
 
 def test_files_are_gone_when_a_reader_stops_early(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 from collections.abc import Callable, Iterator
@@ -212,6 +213,14 @@ def test_reader_42_a_micro_batch_begins_where_spark_says(begin_42: Begin) -> Non
         assert len(reader.partitions(position, end)) == 1
         position = end
     assert ends == [at(1, 0), at(2, 0), at(3, 0)]
+
+
+@since_4_2
+def test_reader_42_an_end_with_nothing_to_read_has_the_text_of_the_start(begin_42: Begin) -> None:
+    reader = begin_42()
+    start = {"t": {"1": 0, "0": 3}}
+    end = reader.latestOffset(start, reader.getDefaultReadLimit())
+    assert json.dumps(end) == json.dumps(start)
 
 
 @since_4_2

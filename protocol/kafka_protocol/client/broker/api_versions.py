@@ -40,7 +40,7 @@ FIRST_WITH_API_VERSIONS: Final = "0.10.0"
 
 # The versions to try, each after the broker closed the connection on the one before. A broker
 # that closes on the newest knows 3, which most clients send; each one with ApiVersions knows 0.
-_VERSIONS_TO_TRY: Final = (FIRST_VERSION_TO_TRY, 3, 0)
+_VERSIONS_TO_TRY: Final = (FIRST_VERSION_TO_TRY, 3, 0)  # point: closed-on-api-versions
 _REMEMBERED_MS: Final = 600_000
 # By address: the version that worked after the broker closed on a higher one, and until when to
 # begin with it. For the whole process, so that only one connection has to find out. All versions
@@ -100,6 +100,7 @@ def _choose_connection(
         if negotiation.has_response:
             raise
     second = negotiation.open_another()
+    # point: old-brokers
     if not _serves_old_request(second, negotiation, deadline) or negotiation.is_answered:
         return negotiation.wait(deadline)
     # It may have restarted since, or only the response was lost.

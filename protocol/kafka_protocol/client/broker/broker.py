@@ -320,7 +320,7 @@ class Broker:
         if self._renew_at is None or not self._renew_at.has_passed:
             return
         protocol = self._connection.protocol
-        while protocol.in_flight:
+        while protocol.in_flight:  # point: session-renewal
             correlation_id = protocol.expected_correlation_id
             response = self._receive_next(f"the requests before SASL to {self}", deadline)
             self._early_responses.append((correlation_id, response))

@@ -45,7 +45,7 @@ class Identity(NamedTuple):
 
 def api_versions_request(expected: Identity | None) -> ApiVersionsRequest:
     """The request of this client, to the expected broker only, if one is given."""
-    cluster_id, node_id = expected or (None, -1)
+    cluster_id, node_id = expected or (None, -1)  # point: broker-identity
     return ApiVersionsRequest(
         client_software_name=SOFTWARE_NAME,
         client_software_version=__version__,

@@ -211,6 +211,7 @@ class Cluster:
                 return call(broker, setup.capped_at(setup.remaining_ms / min(left, 2)))
             except KafkaError as error:
                 # Every broker has the same users, and counts failed logins.
+                # point: wrong-password
                 if isinstance(error, AuthenticationError) and not isinstance(error, TlsError):
                     raise
                 errors.append(error)

@@ -95,7 +95,7 @@ def metadata_request(
 ) -> MetadataRequest:
     """The request for topics by name, or for all of them (None), in the broker's version."""
     version = broker.choose(MetadataRequest)
-    if names and not create and version < _FIRST_WITHOUT_CREATION:
+    if names and not create and version < _FIRST_WITHOUT_CREATION:  # point: created-topics
         names = None  # all topics, of which the caller picks: reading must not create any
     named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
     return MetadataRequest(

@@ -167,7 +167,7 @@ class _Fetcher:
             if taken.batches:
                 if not self._position.is_done:
                     self._send_ahead(broker)
-                return Fetched(rest, taken.batches)
+                return Fetched(rest, taken.batches)  # point: earlier-records
             if self._position.offset > rest.from_offset:
                 self._made_progress()  # over aborted or control batches
             elif self._replica.follow(data.preferred_read_replica, broker.node_id):
@@ -190,7 +190,7 @@ class _Fetcher:
     def close(self) -> None:
         """Abandon the Fetch in flight and close its connection, since nothing will read from it."""
         if self._sent is not None:
-            self._sent.broker.close()
+            self._sent.broker.close()  # point: fetch-in-flight
             self._sent = None
 
     # --- Sending and receiving -------------------------------------------------------------------
@@ -276,7 +276,7 @@ class _Fetcher:
         """Prepare the next try after a failure and wait for it, or raise."""
         self.close()
         topic = self._topic_partition.topic
-        if not self._replica.is_leader:
+        if not self._replica.is_leader:  # point: lagging-follower
             # A follower may lack the last records, so only the leader's errors count.
             self._cluster.forget_if_stale(error, topic)
             self._replica.leave(error)

@@ -338,7 +338,7 @@ _SINCE: Final = {
     LATEST_TIERED_TIMESTAMP: 9,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
-_TIMESTAMPS_SINCE: Final = 1
+_TIMESTAMPS_SINCE: Final = 1  # point: segment-times
 
 
 def _needed(positions: Iterable[int]) -> VersionRange:

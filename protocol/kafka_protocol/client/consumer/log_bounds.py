@@ -49,7 +49,7 @@ def list_log_bounds_of_topic(
     while True:
         deadline = Deadline.after(cluster.config.api_timeout_ms)
         try:
-            identity.check(_request_topic(cluster, topic_partition, deadline))
+            identity.check(_request_topic(cluster, topic_partition, deadline))  # point: empty-range
             return list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]
         except KafkaError as error:
             if not is_unknown_topic(error):

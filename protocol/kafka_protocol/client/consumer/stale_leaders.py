@@ -48,7 +48,7 @@ def superseded(cluster: Cluster, answered: Leaders, deadline: Deadline) -> set[T
             raise BrokerConnectionError(f"{broker} has responses to come")
         return broker.send(metadata_request(broker, names), limit)
 
-    told = exchange(nodes[:_ASKED], send, MetadataResponse, limit)
+    told = exchange(nodes[:_ASKED], send, MetadataResponse, limit)  # point: paused-leader
     newer: set[TopicPartition] = set()
     for _, response in told.responses.values():
         topics = cluster.learn(response)

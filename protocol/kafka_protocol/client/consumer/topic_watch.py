@@ -86,7 +86,7 @@ class Belief(NamedTuple):
 # A cache, or one broker for a moment, may be older than the topic: several have to say it.
 BELIEFS: Final[Mapping[State, Belief]] = {
     State.UNKNOWN_TO_ALL: Belief(Event.UNKNOWN_TO_ALL, 1, Verdict.DELETED),
-    State.REPLACED: Belief(Event.ANOTHER_ID, 3, Verdict.RECREATED),
+    State.REPLACED: Belief(Event.ANOTHER_ID, 3, Verdict.RECREATED),  # point: stale-topic-id
 }
 
 

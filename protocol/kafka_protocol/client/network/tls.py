@@ -211,7 +211,7 @@ def _load_chain(
         return security.key_password.reveal()
 
     try:
-        context.load_cert_chain(chain_file, key_file, password)
+        context.load_cert_chain(chain_file, key_file, password)  # point: private-key-file
     except ssl.SSLError as error:
         raise KafkaConfigError(
             f"The client's certificate cannot be used: {_chain_error(error, security)}"

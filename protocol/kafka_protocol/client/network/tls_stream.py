@@ -58,6 +58,7 @@ def _explain(server: ServerTerms, error: OSError, address: Address) -> KafkaErro
         return ClosedByPeerError(f"{address} reset the connection")
     # With TLS 1.3 a broker refuses the client's certificate only after the handshake. All other
     # errors at that point are retriable, like the errors of a broken connection.
+    # point: late-refusal
     return certificate_refusal(error, address, server) or tcp_error(error, address)
 
 

@@ -97,6 +97,7 @@ class Transport:
             rest = memoryview(chunk)
             # Not `sendall`: with TLS it starts the time-out again for each 16 KiB.
             while rest:
+                # point: write-timeout
                 rest = rest[self._call(deadline, "write to", partial(self._sock.send, rest)) :]
 
     def read(self, wanted_bytes: int, deadline: Deadline) -> bytes:

@@ -30,7 +30,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import VersionRange
 
 # The versions of transactions of version 1: from 5 on the broker raises the epoch (KIP-890).
-_END_VERSIONS: Final = VersionRange(0, 4)
+_END_VERSIONS: Final = VersionRange(0, 4)  # point: own-epoch
 
 # With these errors a coordinator says that the request had no effect. Not so with NOT_COORDINATOR
 # and COORDINATOR_NOT_AVAILABLE: the decision may be in its log, for the next coordinator to find.

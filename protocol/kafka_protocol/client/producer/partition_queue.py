@@ -28,7 +28,7 @@ from kafka_protocol.records.splitting import split_batch
 from kafka_protocol.wire.schema import VersionRange
 
 # The versions of Produce for records of each magic. Brokers refuse any other (KIP-32, KIP-98).
-VERSIONS_OF_MAGIC: Final = {
+VERSIONS_OF_MAGIC: Final = {  # point: produce-magic
     0: VersionRange(0, 1),
     1: VersionRange(2, 2),
     2: VersionRange(3, ProduceRequest.versions.highest),

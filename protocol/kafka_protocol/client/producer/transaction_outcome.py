@@ -45,7 +45,7 @@ def was_committed(
             f"The outcome of {transaction} is unknown: no broker returned an offset of its records"
         )
     wanted = OffsetRange(topic_partition, offset, offset + 1)
-    if _has_record(views.committed, transaction, wanted, deadline):
+    if _has_record(views.committed, transaction, wanted, deadline):  # point: forgotten-outcome
         return True
     if _has_record(views.uncommitted, transaction, wanted, deadline):
         return False

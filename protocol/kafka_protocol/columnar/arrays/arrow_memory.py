@@ -73,7 +73,7 @@ def check_bytes(size: int) -> None:
 
 def scalar_of(value: bytes | None, arrow_type: pa.DataType = _BINARY) -> pa.Scalar:
     """A value of bytes, or of text in UTF-8, for Arrow's functions."""
-    return array_of_bytes([value], arrow_type)[0]
+    return array_of_bytes([value], arrow_type)[0]  # point: no-pandas
 
 
 def indices_of(rows: npt.NDArray[np.integer[Any]]) -> pa.Array:
@@ -119,7 +119,7 @@ def bits_of(values: npt.NDArray[np.bool_]) -> pa.Buffer:
 
 def new_numbers(count: int, dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], pa.Buffer]:
     """Numbers to be written, and the Arrow buffer that they are in."""
-    buffer = pa.allocate_buffer(count * np.dtype(dtype).itemsize)
+    buffer = pa.allocate_buffer(count * np.dtype(dtype).itemsize)  # point: own-memory
     return np.ndarray(count, dtype, buffer), buffer
 
 

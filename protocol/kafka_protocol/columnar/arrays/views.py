@@ -52,7 +52,7 @@ def copied(
     Raises:
         ArrowInvalid: They have more bytes than a binary array can have.
     """
-    check_bytes(int(views[:, LENGTH].sum(dtype=np.int64)))
+    check_bytes(int(views[:, LENGTH].sum(dtype=np.int64)))  # point: view-sizes
     all_buffers = [valid, pa.py_buffer(views), *map(pa.py_buffer, buffers)]
     return pa.Array.from_buffers(pa.binary_view(), len(views), all_buffers).cast(pa.binary())
 

@@ -125,7 +125,7 @@ def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRang
             offset=headers[ranges.batch_of(np.argmax(is_outside))].stated_offset,
         )
     is_relative = [header.has_relative_offsets for header in headers]
-    bases: Longs = np.where(is_relative, highest - lasts, 0)
+    bases: Longs = np.where(is_relative, highest - lasts, 0)  # point: relative-offsets
     return stated + np.repeat(bases, ranges.counts)
 
 

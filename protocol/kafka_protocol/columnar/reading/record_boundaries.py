@@ -107,6 +107,7 @@ def _run(data: Buffer, pos: int, step: int, max_count: int) -> array[int]:
 def _walk(data: Buffer, pos: int, count: int) -> array[int]:
     """The ends of up to `count` records from `pos`, until one is not in the table."""
     steps = _steps()
+    # point: slow-extend
     ends = [pos := pos + steps[data[pos]][data[pos + 1]] for _ in range(count)]
     # A step is 0 at a record that is not in the table; the first record is.
     if count > 1 and ends[-1] == ends[-2]:
