@@ -31,8 +31,7 @@ _ROWS: Final = (
     (_CLI, "doctor", "tests/integration/test_doctor.py"),
     (_CLI, "rewind", "tests/integration/test_rewind.py"),
     (_CLI, "moves", "tests/spark/cli/test_groups.py"),
-    (_CLI, "checkpoint exit_codes topics txn", "tests/spark/cli/test_operators.py"),
-    (_CLI, "dashboard", "tests/spark/lag/test_dashboard.py"),
+    (_CLI, "checkpoint dashboard exit_codes topics txn", "tests/spark/cli/test_operators.py"),
     (f"{_CLI}/terminal", "console", "tests/spark/cli/terminal/test_output.py"),
     (f"{_CLI}/terminal", "status_line", "tests/spark/cli/terminal/test_waits.py"),
     (
@@ -50,7 +49,6 @@ _ROWS: Final = (
     (_TESTING, "errors folders", "tests/spark/testing/downloads/test_jars.py"),
     (f"{_TESTING}/broker", "cluster launcher topics", "tests/integration/test_broker_lifecycle.py"),
     (f"{_TESTING}/broker", "layout", "tests/spark/testing/broker/test_properties.py"),
-    (f"{_TESTING}/downloads", "lock", "tests/spark/testing/downloads/test_cache.py"),
     (
         f"{_TESTING}/processes",
         "supervisor waiting",
@@ -72,7 +70,7 @@ _ROWS: Final = (
     (f"{_FORMATS}/avro", "values", "tests/formats/avro/test_defaults.py"),
     (f"{_FORMATS}/avro", "encoder", "tests/formats/avro/test_encode.py"),
     (f"{_FORMATS}/avro", "plan", "tests/formats/avro/test_resolve.py"),
-    (f"{_FORMATS}/avro", "types", "tests/formats/avro/test_schema.py"),
+    (f"{_FORMATS}/avro", "types", "tests/formats/avro/test_projection.py"),
     (f"{_FORMATS}/avro", "nulls", "tests/formats/payload/test_nulls.py"),
     (f"{_FORMATS}/avro", "format", "tests/formats/suite/test_schemas.py"),
     (f"{_FORMATS}/connect", "plan types", "tests/formats/debezium/test_decoders.py"),
