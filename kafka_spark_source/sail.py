@@ -40,10 +40,12 @@ class SailDataSource(KafkaDataSource):
         return to_arrow_schema(super().schema())  # point: sail-types
 
     def reader(self, schema: pa.Schema) -> DataSourceReader:
-        """Return the reader of a batch. Options of streams, without effect in Spark, are refused.
+        """Return the reader of a batch.
+
+        Options of streams are refused here; in a batch read of Spark they have no effect.
 
         Raises:
-            KafkaConfigError: An option is for streams, or as from the class for Spark.
+            KafkaConfigError: An option is for streams; and as from `KafkaDataSource.reader`.
         """
         for name in parse_batch_options(self.options).ignored:
             _refuse(f"The option '{name}'")  # point: sail-streams

@@ -92,8 +92,8 @@ def stages_of(
     is_unchanged = options.formats is None and is_as_it_comes(schema)
     if is_unchanged and not options.envelope.is_upsert:
         return ()
-    from kafka_formats import read  # noqa: PLC0415
     from kafka_formats.query.query_formats import decoder_of  # noqa: PLC0415
+    from kafka_formats.read_stages import ordered_stages  # noqa: PLC0415
     from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
 
     formats, decoder = _query_formats(options), None
@@ -105,7 +105,7 @@ def stages_of(
             mode=options.mode or Mode.FAILFAST,
             put_aside=put_aside,
         )
-    return read.stages_of(schema.names, decoder, formats, options.envelope, spill_folder)
+    return ordered_stages(schema.names, decoder, formats, options.envelope, spill_folder)
 
 
 def encoder_of(

@@ -75,9 +75,10 @@ def _share(wanted: OffsetRange, hints: Hints, max_records: int) -> float:
 def _filled(
     ranges: Sequence[OffsetRange], shares: Mapping[OffsetRange, float], count: int
 ) -> Iterator[Task]:
-    """Tasks of about the same size, `count` of them or more; each at most a whole one.
+    """Tasks of about the same size, `count` of them or more.
 
-    A task has each partition once, since its ranges are fetched together.
+    The shares of a task's ranges are 1 at most, together. It has at most one range of a partition,
+    since its ranges are fetched together.
     """
     per_task = math.fsum(shares[each] for each in ranges) / max(count, 1)
     task: dict[TopicPartition, OffsetRange] = {}

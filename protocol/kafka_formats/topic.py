@@ -25,7 +25,7 @@ from kafka_formats.options.table import KEY, MODE, VALUE
 from kafka_formats.payload.raw_columns import RAW_TYPES
 from kafka_formats.query.query_formats import QueryFormats, decoder_of
 from kafka_formats.query.stage import Stage, through
-from kafka_formats.read import stages_of
+from kafka_formats.read_stages import ordered_stages
 from kafka_protocol.arrow_io import topic as raw
 from kafka_protocol.client.config.option import check_texts
 from kafka_protocol.columnar.arrays.schema import RECORD_SCHEMA
@@ -165,7 +165,7 @@ def _stages(
         checked_text=[] if read.mode is None else _text_columns(read, types),
         mode=read.formats.mode,
     )
-    return wanted, stages_of(wanted.names, decoder, query, read.envelope)
+    return wanted, ordered_stages(wanted.names, decoder, query, read.envelope)
 
 
 def _text_columns(read: AloneOptions, types: Mapping[str, pa.DataType]) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Final
 from unittest import mock
 
-from kafka_formats import read
+from kafka_formats import read_stages
 from kafka_formats.upsert import upsert
 from kafka_formats.upsert.newest import MemoryLimits
 from kafka_protocol.client import clock
@@ -46,7 +46,7 @@ def simulated(scenario: Scenario) -> Iterator[World]:
     keep_freed_memory()
     world = World(scenario)
     memory = (
-        mock.patch.object(read, "Upsert", UpsertWithLittleMemory)
+        mock.patch.object(read_stages, "Upsert", UpsertWithLittleMemory)
         if scenario.spills
         else nullcontext()
     )

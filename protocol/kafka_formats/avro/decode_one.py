@@ -224,7 +224,10 @@ class PayloadCursor:
         return [_Rest(plan, count, before + count)] if count else []
 
     def _next_block(self, plan: Items, before: int) -> int:
-        """The number of items of the next block, after some; 0 at the end."""
+        """The number of items in the next block of an array or a map; 0 at its end.
+
+        `before` is the number of items in the blocks before it.
+        """
         count = self._long()
         if count < 0:
             size = self._long()

@@ -26,9 +26,13 @@ class Null:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An int, long, float or double, as a number, a date or a timestamp in the type's unit.
+    """An int, long, float or double, as a number, a date or a timestamp.
 
-    `ratio` is None for an integer that becomes a float or a double.
+    Attributes:
+        type: The type to read as.
+        written: Avro's name of the type that was written.
+        ratio: How a written number becomes one in the unit of `type`; None for an integer that
+            becomes a float or a double.
     """
 
     type: pa.DataType

@@ -60,7 +60,11 @@ def date_of_days(days: pa.Array) -> Converted:
 
 
 def moment_of_units(per_second: int) -> Convert:
-    """Units since 1970, without a zone."""
+    """The converter of numbers of units since 1970 to moments without a zone.
+
+    Args:
+        per_second: How many of the units are a second.
+    """
 
     def convert(units: pa.Array) -> Converted:
         numbers, is_null = _numbers(units)

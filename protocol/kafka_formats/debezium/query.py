@@ -1,6 +1,6 @@
-"""A read of a database's changes: its columns, and the decoder with which tasks fill them.
+"""A read of a database's changes: its columns, and the stages with which tasks fill them.
 
-`envelope` knows events, `read` the schemas of a query; here they meet.
+The rest of the room knows events, and `query` the schemas of a query; here they meet.
 """
 
 from __future__ import annotations

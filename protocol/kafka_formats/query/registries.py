@@ -39,6 +39,6 @@ class Registries:
         return self._configs[framing]
 
     def source(self, framing: Framing) -> SchemaSource | None:
-        """The registry's client for columns with a framing; None if it needs no registry."""
+        """The client of the registry for a framing; None if the framing needs no registry."""
         config = self._configs[framing]
         return None if config is None else self._sources[config]

@@ -410,7 +410,7 @@ def _close(brokers: Iterable[Broker], replaced: Iterable[Broker], bootstrap: Bro
 
 
 def asks_for(refresh: Refresh, error: KafkaError) -> bool:
-    """Whether stale knowledge of this kind may have caused the error."""
+    """Whether `refresh`, such as new metadata, may end the error."""
     if isinstance(error, BrokerError):
         return error.error.refresh is refresh
     return isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError)

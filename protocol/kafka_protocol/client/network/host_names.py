@@ -43,7 +43,10 @@ def ip_addresses(address: Address, deadline: Deadline) -> list[str]:
 
 
 def _candidates_of_name(address: Address, deadline: Deadline) -> list[Candidate]:
-    """Look up in a thread: the system's resolver has no deadline, and Ctrl-C does not end it."""
+    """The IP addresses of a host name, looked up in a thread.
+
+    The system's resolver has no deadline, and Ctrl-C does not end it.
+    """
     results: SimpleQueue[list[Candidate] | Exception] = SimpleQueue()
 
     def look_up() -> None:

@@ -1,7 +1,6 @@
-"""A read: which stages make rows of records, and in which order.
+"""The stages of a read in their order: what makes rows of records, with and without Spark.
 
-One place decides it, with and without Spark. The stages of `envelope=debezium` are planned in
-`debezium.query`.
+`debezium.query` has the stages of `envelope=debezium`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from kafka_formats.upsert.upsert import Upsert
 _VALUE = "value"
 
 
-def stages_of(
+def ordered_stages(
     columns: Sequence[str],
     decoder: Decoder | None,
     formats: QueryFormats | None,

@@ -10,7 +10,7 @@ from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.query.decoder import Decoder
-from kafka_formats.read import stages_of
+from kafka_formats.read_stages import ordered_stages
 
 TYPE = pa.struct([("id", pa.int64())])
 FORMATS = {"value": ColumnFormat(Framing.NONE, TYPE, JsonDecoderFactory(TYPE))}
@@ -28,7 +28,7 @@ DECODER = Decoder(pa.schema({"value": TYPE}), FORMATS, Mode.FAILFAST)
 )
 def test_only_rows_are_decoded(envelope: str, decoder: Decoder | None, expected: list[str]) -> None:
     options = parse_alone({"envelope": envelope}).envelope
-    found = stages_of(["value"], decoder, None, options)
+    found = ordered_stages(["value"], decoder, None, options)
     assert [type(each).__name__ for each in found] == expected
     if len(found) == 2:
         upsert = found[0]
