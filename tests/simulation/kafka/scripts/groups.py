@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -10,7 +11,7 @@ from kafka_protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGro
 from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.simulation.kafka.peers import Peer
+from tests.simulation.kafka.peers import Peer, ask_until
 from tests.simulation.kafka.scripts.steps import commit, create, fetch_offsets, find_coordinator
 
 
@@ -49,9 +50,16 @@ def described_groups(peer: Peer, topic: str) -> None:
 
 
 def _list(peer: Peer, group: str, **filters: list[str]) -> None:
-    """ListGroups; only the group of the script is compared."""
-    response = peer.ask(ListGroupsRequest(**filters), ListGroupsResponse)
-    assert response is not None
+    """ListGroups; only the group of the script is compared.
+
+    It fails while a broker loads any partition of the offsets' topic.
+    """
+    response = ask_until(
+        peer,
+        ListGroupsRequest(**filters),
+        ListGroupsResponse,
+        lambda r: r.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    )
     response.groups = [each for each in response.groups if each.group_id == group]
     peer.notes.answers.pop()
     peer.notes.add("ListGroups", response)
