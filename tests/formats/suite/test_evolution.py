@@ -204,6 +204,7 @@ def test_a_newer_version_of_another_format(form: Form) -> None:
     assert f"schema id 2 is of the kind XML, not {form.kind}" in message
 
 
+@pytest.mark.many_inputs
 @each_registered
 @pytest.mark.parametrize("tells_places", [True, False])
 def test_a_version_far_behind_the_latest(form: Form, *, tells_places: bool) -> None:

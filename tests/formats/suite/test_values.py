@@ -191,6 +191,7 @@ def test_a_slice_of_records(form: Form, place: Place, count: int) -> None:
     assert found["value"].to_pylist() == [*rows[2:], None]
 
 
+@pytest.mark.many_inputs
 @each_form()
 @pytest.mark.parametrize("with_null", [False, True])
 def test_arrow_owns_decoded_values(form: Form, with_null: bool) -> None:
