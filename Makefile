@@ -47,7 +47,7 @@ PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream demo-cdc test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-changes bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
-.PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads quick-suite test-for test-formats
+.PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
 .PHONY: audit format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
@@ -144,14 +144,14 @@ test-for: $(VENV)/.installed-dev
 test-formats: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(FORMAT_TESTS) -m "not slow"
 
-# Six at a time on two cores, the longest first: tests of the client wait for brokers.
-QUICK_PARTS := quick-suite quick-formats quick-protocol quick-payloads quick-client quick-consumer
+# Five at a time on two cores, the longest first: tests of the client wait for brokers.
+QUICK_PARTS := quick-formats quick-protocol quick-payloads quick-client quick-consumer
 CONSUMER_TESTS := tests/protocol/client/consumer tests/protocol/client/cluster
 PAYLOAD_TESTS := tests/formats/avro tests/formats/json tests/formats/protobuf
 SUITE_TESTS := tests/formats/suite
 
 quick: $(VENV)/.installed-dev
-	$(MAKE) --jobs=6 --no-print-directory $(QUICK_PARTS)
+	$(MAKE) --jobs=5 --no-print-directory $(QUICK_PARTS)
 
 $(QUICK_PARTS): export HYPOTHESIS_PROFILE := quick
 quick-consumer:
@@ -160,11 +160,9 @@ quick-consumer:
 quick-client:
 	$(BIN)/python -m pytest tests/protocol/client $(CONSUMER_TESTS:%=--ignore=%) $(QUICK) --quiet
 
+# With the suite of formats, so that all parts take as long.
 quick-protocol:
-	$(BIN)/python -m pytest tests/protocol --ignore=tests/protocol/client $(QUICK) --quiet
-
-quick-suite:
-	$(BIN)/python -m pytest $(SUITE_TESTS) $(QUICK) --quiet
+	$(BIN)/python -m pytest tests/protocol --ignore=tests/protocol/client $(SUITE_TESTS) $(QUICK) --quiet
 
 quick-formats:
 	$(BIN)/python -m pytest tests/formats $(PAYLOAD_TESTS:%=--ignore=%) $(SUITE_TESTS:%=--ignore=%) \
