@@ -164,6 +164,15 @@ class RequestedKey:
         return KeyPayloadDecoder(inner, plan)
 
 
+def connect_type_of(format_: PayloadFormat, schema: SchemaText) -> ConnectType:
+    """The type of a schema's values, with Kafka Connect's semantic types.
+
+    Raises:
+        SchemaError: The schema is invalid, or not supported.
+    """
+    return ConnectType(format_.type_of(schema), format_.semantics_of(schema))
+
+
 @dataclass(frozen=True, slots=True)
 class WriterSchemas:
     """The schemas that payloads were written with, as types of Connect. It is pickled with tasks.
@@ -189,7 +198,7 @@ class WriterSchemas:
         written = self.schema_by_id(schema_id)
         if not self.format.finds_fields_by_name:
             self._check_numbers(written)
-        return ConnectType(self.format.type_of(written), self.format.semantics_of(written))
+        return connect_type_of(self.format, written)
 
     def _check_numbers(self, written: SchemaText) -> None:
         """Converters number the columns in their order: a dropped one gives its number away."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Final
 
 import pyarrow as pa
 
@@ -19,10 +19,12 @@ from kafka_formats.debezium.columns import SOURCE_TYPE, Columns
 from kafka_formats.debezium.decoders import (
     DocumentDecoderFactory,
     EventDecoderFactory,
+    P,
     Requested,
     RequestedEvent,
     RequestedKey,
     WriterSchemas,
+    connect_type_of,
 )
 from kafka_formats.debezium.events import (
     AFTER,
@@ -31,8 +33,6 @@ from kafka_formats.debezium.events import (
     SOURCE,
     TS_MS,
     UNAVAILABLE,
-    EventPlan,
-    KeyPlan,
 )
 from kafka_formats.debezium.origin import Column, Origin
 from kafka_formats.debezium.rows import KEY, VALUE, EventRows
@@ -43,7 +43,7 @@ from kafka_formats.options.debezium import DebeziumOptions
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import ERROR_COLUMN, Format, Mode
 from kafka_formats.payload.columns import ColumnFormat
-from kafka_formats.payload.format import DecoderFactory, PayloadFormat
+from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.nulls import NullsMadeNull
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.decoder import Decoder, PutAside
@@ -52,8 +52,6 @@ from kafka_formats.query.query_formats import QueryFormats
 from kafka_formats.query.schema_choice import newest_schema, only_schema
 from kafka_formats.query.stage import Stage
 from kafka_protocol.errors import KafkaConfigError
-
-P = TypeVar("P", EventPlan, KeyPlan)
 
 _ADDED: Final = {ERROR_COLUMN: pa.string()}
 
@@ -303,11 +301,7 @@ def _types_from(origin: Origin, columns: Mapping[str, Column]) -> dict[str, pa.D
 def _type_in(payload: PayloadOptions, schema: SchemaText) -> ConnectType:
     if payload.format is Format.JSON and is_connect_schema(schema.text):
         return connect_type(schema.text)
-    return _connect_type(FORMATS[payload.format], schema)
-
-
-def _connect_type(format_: PayloadFormat, schema: SchemaText) -> ConnectType:
-    return ConnectType(format_.type_of(schema), format_.semantics_of(schema))
+    return connect_type_of(FORMATS[payload.format], schema)
 
 
 def _check_one_type(name: str, wanted: pa.DataType, other: pa.DataType, where: str) -> None:
