@@ -103,8 +103,9 @@ class Losses:
                 begin = min((at for each, at in before.items() if each not in now), default=2**63)
                 lost = before.keys() - now.keys()
                 later = {each for each, at in now.items() if at >= begin and each not in before}
+                without = lost & {each[2:4] for each in log if not each.has_epoch}
                 key = partition.topic, partition.partition
-                found.append(Cut(key, frozenset(lost), frozenset(later)))
+                found.append(Cut(key, *map(frozenset, (lost, later, without))))
         return found
 
     def _values(self) -> frozenset[bytes]:

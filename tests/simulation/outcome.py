@@ -26,6 +26,7 @@ class LogRecord(NamedTuple):
 
     Attributes:
         outcome: "committed", also without a transaction, "aborted" or "open".
+        has_epoch: Whether it has the epoch of its leader: messages of magic 0 and 1 have none.
     """
 
     offset: int
@@ -34,6 +35,7 @@ class LogRecord(NamedTuple):
     value: bytes | None
     outcome: str
     headers: Headers = ()
+    has_epoch: bool = True
 
 
 class Sent(NamedTuple):
@@ -89,11 +91,14 @@ class Cut(NamedTuple):
     Attributes:
         lost: The keys and values of the records that were there.
         later: Those of the records that were written in their place.
+        without_epoch: The lost ones that do not have the epoch of their leader: brokers cannot
+            tell a reader of them that they are gone.
     """
 
     partition: tuple[str, int]
     lost: frozenset[tuple[bytes | None, bytes | None]]
     later: frozenset[tuple[bytes | None, bytes | None]]
+    without_epoch: frozenset[tuple[bytes | None, bytes | None]] = frozenset()
 
 
 class Refused(NamedTuple):

@@ -38,6 +38,23 @@ def test_no_task_has_rows_of_both_logs(offsets: tuple[int, ...], count: int) -> 
     assert [*cut_violations(outcome)] == []
 
 
+V2, V3 = (b"k", b"v2"), (b"k", b"v3")
+
+
+@pytest.mark.parametrize(
+    ("without", "count", "waits"), [({V3}, 1, 1), ({V2}, 0, 1), ({V2, V3}, 0, 0)]
+)
+def test_brokers_cannot_tell_a_cut_of_records_without_epochs(
+    without: set[tuple[bytes, bytes]], count: int, waits: int
+) -> None:
+    outcome = cut(attempts={"0/0-0": [row(each) for each in (0, 2, 4)]})
+    outcome.cuts = [CUT._replace(without_epoch=frozenset(without))]
+    assert len([*cut_violations(outcome)]) == count
+    outcome = cut(attempt_errors=[WAITED])
+    outcome.cuts = [CUT._replace(without_epoch=frozenset(without))]
+    assert len([*cut_violations(outcome)]) == waits
+
+
 def test_a_task_does_not_wait_for_what_was_cut_off() -> None:
     (violation,) = cut_violations(cut(attempt_errors=[WAITED]))
     assert violation.startswith("in-0 was cut, and a task waited: ")

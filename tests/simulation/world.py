@@ -366,7 +366,15 @@ class World:
 
     def log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
-            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome, each.headers)
+            LogRecord(
+                each.offset,
+                each.timestamp,
+                each.key,
+                each.value,
+                each.outcome,
+                each.headers,
+                each.has_epoch,
+            )
             for each in self.cluster.log(partition)
         ]
 
