@@ -105,6 +105,17 @@ def test_generated_payloads(spark: SparkSession, parts: list[Json], data: st.Dat
         assert as_text(shown) == as_text(row[number] for row in values), schema
 
 
+def test_a_union_of_annotated_numbers_has_raw_ones(spark: SparkSession) -> None:
+    date, time = {"type": "int", "logicalType": "date"}, "local-timestamp-millis"
+    schema = record(field("a", ["null", date, {"type": "long", "logicalType": time}]))
+    rows = [varint(0), varint(1) + varint(-3), varint(2) + varint(1 << 40)]
+    found = from_spark(spark, [rows], [schema])
+    assert found.schema[0].dataType == to_spark(type_of(schema))
+    tree = parse_schema(json.dumps(schema))
+    ours = decode(pa.array(rows, pa.binary()), resolve(tree, tree)).values
+    assert as_text(ours.to_pylist()) == as_text(row[0] for row in found.collect())
+
+
 ONE = record(field("a", "int"), field("b", "string"), field("e", ["null", "string"]))
 PAYLOAD = varint(3) + with_length(b"bee") + varint(1) + with_length(b"x")
 

@@ -39,7 +39,7 @@ from kafka_formats.avro.schema import (
     Union,
     kind_of,
 )
-from kafka_formats.avro.types import arrow_type, member_name, members_of
+from kafka_formats.avro.types import arrow_type, member_name, members_of, raw_branches
 from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
 from kafka_protocol.columnar.arrays.arrow_memory import (
     array_of_bytes,
@@ -329,7 +329,7 @@ def _union(schema: Union, values: pa.Array, path: str) -> pa.BinaryArray:
     columns = _members(members, schema, values, path) if members else [values]
     for branch, column in zip(members or _single(schema), columns, strict=True):
         is_given = is_valid(column)
-        number[is_given] = schema.branches.index(branch)
+        number[is_given] = kinds.index(kind_of(branch))
         pieces.append(_where(is_given, _encode(branch, column.drop_null(), path)))
     if (number < 0).any():
         raise PayloadError(path, "a union has no value")
@@ -338,7 +338,7 @@ def _union(schema: Union, values: pa.Array, path: str) -> pa.BinaryArray:
 
 def _single(schema: Union) -> list[Schema]:
     """The widest of the types that are shown as one; null if there is no other."""
-    plain = [branch for branch in schema.branches if kind_of(branch) != "null"]
+    plain = [branch for branch in raw_branches(schema).branches if kind_of(branch) != "null"]
     if not plain:
         return [*schema.branches]
     return plain if len(plain) < 2 else [max(plain, key=lambda each: kind_of(each) in _WIDE)]

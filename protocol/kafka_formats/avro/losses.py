@@ -24,7 +24,7 @@ from kafka_formats.avro.schema import (
     Union,
     kind_of,
 )
-from kafka_formats.avro.types import arrow_type
+from kafka_formats.avro.types import arrow_type, raw, raw_branches
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, path_of
 from kafka_formats.payload.type_changes import Loss, is_held
 
@@ -56,8 +56,12 @@ def _of_one(writer: Schema, reader: Schema, path: str) -> Iterator[Loss]:
     if target is None or type(writer) is not type(target):
         yield _other_type(writer, reader, path)
         return
-    kind_losses = [*_OF_SAME_KIND[type(writer)](writer, target, path)]
-    if not kind_losses and (reason := why_unfit(writer, target, path)) is not None:
+    compared: tuple[Schema, Schema] = (writer, target)
+    if isinstance(reader, Union) and raw_branches(reader) is not reader:
+        # The reader has written numbers.
+        compared = (raw(writer), raw(target))
+    kind_losses = [*_OF_SAME_KIND[type(writer)](*compared, path)]
+    if not kind_losses and (reason := why_unfit(writer, reader, path)) is not None:
         # Resolution leaves such a branch of a union to the payloads that have it.
         kind_losses = [Loss(path, f"cannot be read: {reason}")]
     yield from kind_losses

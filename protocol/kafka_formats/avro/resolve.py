@@ -43,7 +43,7 @@ from kafka_formats.avro.schema import (
     Union,
     kind_of,
 )
-from kafka_formats.avro.types import arrow_type, members_of
+from kafka_formats.avro.types import arrow_type, members_of, raw_branches
 from kafka_formats.avro.values import default_of
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, named, path_of
 
@@ -348,13 +348,16 @@ def _branch(writer: Schema, reader: Schema, path: str) -> AvroPlan | None:
 def _into_branch(writer: Schema, reader: Union, path: str) -> AvroPlan | None:
     """The branch of a value that was written without a union: of its own type, or that fits."""
     to = arrow_type(reader)
+    raw = raw_branches(reader).branches
     ordered = sorted(
         enumerate(reader.branches), key=lambda each: kind_of(each[1]) != kind_of(writer)
     )
     errors = []
     for number, branch in ordered:
+        if branch != raw[number] and _is_other_meaning(writer, branch):
+            continue
         try:
-            plan = _resolve(writer, branch, path)
+            plan = _resolve(writer, raw[number], path)
         except SchemaError as error:
             errors.append(error)
             continue
@@ -364,6 +367,12 @@ def _into_branch(writer: Schema, reader: Union, path: str) -> AvroPlan | None:
         # This type would be the right one, except for a part of it.
         raise errors[0]
     return None
+
+
+def _is_other_meaning(writer: Schema, reader: Schema) -> bool:
+    """Whether the written number would mean something else, as Spark converts none here."""
+    logicals = [getattr(each, "logical", None) for each in (writer, reader)]
+    return None not in logicals and logicals[0] != logicals[1]
 
 
 def _as_union(plan: AvroPlan, reader: Union, number: int, to: pa.DataType) -> AvroPlan | None:

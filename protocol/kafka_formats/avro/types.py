@@ -43,7 +43,7 @@ _LOGICAL: Final[Mapping[str, pa.DataType]] = {
     "local-timestamp-millis": pa.timestamp("us"),
     "local-timestamp-micros": pa.timestamp("us"),
 }
-# Unions of numbers that Spark shows as one type.
+# Unions of numbers that Spark shows as one type: the written number, whatever it annotates.
 _WIDENED: Final[Mapping[frozenset[str], pa.DataType]] = {
     frozenset({"int", "long"}): pa.int64(),
     frozenset({"float", "double"}): pa.float64(),
@@ -112,13 +112,24 @@ def member_name(number: int) -> str:
     return f"member{number}"
 
 
+def raw_branches(union: Union) -> Union:
+    """The union, without what its numbers annotate if Spark shows them as one type."""
+    if _widened(_not_null(union)) is None:
+        return union
+    return Union([raw(branch) for branch in union.branches])
+
+
+def raw(schema: Schema) -> Schema:
+    """A type without what it annotates."""
+    return Primitive(schema.name) if isinstance(schema, Primitive) else schema
+
+
 def _not_null(union: Union) -> list[Schema]:
     return [branch for branch in union.branches if kind_of(branch) != "null"]
 
 
 def _widened(branches: list[Schema]) -> pa.DataType | None:
-    plain = all(isinstance(each, Primitive) and each.logical is None for each in branches)
-    return _WIDENED.get(frozenset(map(kind_of, branches))) if plain else None
+    return _WIDENED.get(frozenset(map(kind_of, branches)))
 
 
 def _union_type(union: Union) -> pa.DataType:

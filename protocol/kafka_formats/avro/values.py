@@ -21,7 +21,7 @@ from kafka_formats.avro.schema import (
     Union,
     is_text,
 )
-from kafka_formats.avro.types import members_of
+from kafka_formats.avro.types import members_of, raw_branches
 from kafka_formats.errors import SchemaError, named, path_of
 
 _RANGES: Final[Mapping[str, int]] = {"int": 2**31, "long": 2**63}
@@ -132,7 +132,7 @@ def _of_record(schema: RecordSchema, value: Any, path: str) -> dict[str, Any]:
 def _of_union(schema: Union, value: Any, path: str) -> Any:
     """Avro 1.12 takes any branch, older releases the first."""
     members = members_of(schema)
-    for branch in schema.branches:
+    for branch in raw_branches(schema).branches:
         try:
             default = default_of(branch, value, path)
         except SchemaError:

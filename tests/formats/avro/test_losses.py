@@ -33,6 +33,9 @@ def enum(*symbols: str, **more: str) -> Json:
 
 
 ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}]}
+MILLIS, MICROS = (
+    {"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros")
+)
 LISTED = {"type": "array", "items": ["null", "int"]}
 WRITTEN_X: Sequence[tuple[Json, Json, str]] = [
     (enum("RED"), enum("RED", "GREEN"), "value.x has the new symbol GREEN"),
@@ -47,6 +50,7 @@ WRITTEN_X: Sequence[tuple[Json, Json, str]] = [
     ("string", "bytes", "value.x has the type binary, not string"),
     ("int", "long", "value.x has the type bigint, not int"),
     ("int", {"type": "int", "logicalType": "date"}, "value.x has the type date, not int"),
+    (["int", MICROS], ["int", MILLIS], "value.x cannot be read: the field 'x': timestamp-"),
     ({"type": "array", "items": "int"}, LISTED, "value.x[] may be null"),
     ({"type": "map", "values": enum("A")}, {"type": "map", "values": enum("B")}, "value.x{} has"),
     (

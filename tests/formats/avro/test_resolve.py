@@ -13,6 +13,7 @@ import pytest
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
+from kafka_formats.avro.encode import encode
 from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
@@ -111,6 +112,44 @@ def test_values_of_some_defaults() -> None:
     (row,) = decode(pa.array([b""], pa.binary()), plan_of(record(), reader)).values
     assert row["d"].as_py() == {"member0": None, "member1": "text"}
     assert row["t"].value == 7_000
+
+
+DATE = {"type": "int", "logicalType": "date"}
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+
+
+# Spark's `AvroDeserializer` looks at the types of such a union only.
+@pytest.mark.parametrize(
+    ("writer", "reader", "row"),
+    [
+        ([DATE, MILLIS], [DATE, MILLIS], varint(1) + varint(5)),
+        ([DATE, "long"], ["long", "null", DATE], varint(0) + varint(5)),
+        (MILLIS, ["null", DATE, MILLIS], varint(5)),
+        ("long", ["int", MILLIS], varint(5)),
+        (DATE, ["int", "long"], varint(5)),
+        (DATE, [MILLIS, "int"], varint(5)),
+    ],
+)
+def test_a_union_of_int_and_long_has_the_written_number(
+    writer: Json, reader: Json, row: bytes
+) -> None:
+    (value,) = decode(pa.array([row], pa.binary()), plan_of(writer, reader)).values
+    assert value == pa.scalar(5, pa.int64())
+    again = encode(parse_schema(json.dumps(reader)), pa.array([5], pa.int64()))
+    assert decode(again, plan_of(reader, reader)).values.to_pylist() == [5]
+
+
+@pytest.mark.parametrize("writer", [MILLIS, [MILLIS, "null"]])
+def test_a_union_of_numbers_takes_none_of_another_meaning(writer: Json) -> None:
+    with pytest.raises(SchemaError, match=" was written, union is expected"):
+        plan_of(writer, ["int", MICROS])
+
+
+def test_the_default_of_a_union_of_numbers_is_one() -> None:
+    reader = with_field(record(), "d", [DATE, "long"], default=7)
+    (row,) = decode(pa.array([b""], pa.binary()), plan_of(record(), reader)).values
+    assert row["d"].as_py() == 7
 
 
 @pytest.mark.parametrize(

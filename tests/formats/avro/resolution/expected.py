@@ -80,23 +80,34 @@ def has_union(schema: Json) -> bool:
 def is_wide(union: Json) -> list[Json]:
     """The types of a union that is a struct; empty for others."""
     others = [each for each in union if each != "null"]
-    is_number = others in (
-        ["int", "long"],
-        ["long", "int"],
-        ["float", "double"],
-        ["double", "float"],
-    )
-    return others if len(others) > 1 and not is_number else []
+    return others if len(others) > 1 and not _is_number(union) else []
+
+
+def _is_number(union: Json) -> bool:
+    """Whether Spark shows a union as the wider of two numbers, whatever they annotate."""
+    kinds = {each["type"] if isinstance(each, dict) else each for each in union}
+    return kinds - {"null"} in ({"int", "long"}, {"float", "double"})
 
 
 def _of_union(schema: Json, node: Json) -> Any:
     branch = schema[node["branch"]]
+    if _is_number(schema) and branch != "null":
+        return _of_leaf(_raw(branch, node["of"]), node["of"] | {"w": ""})
     value = expected(branch, node["of"])
     if branch == "null" or not (members := is_wide(schema)):
         return value
     return {
         f"member{number}": value if each is branch else None for number, each in enumerate(members)
     }
+
+
+def _raw(branch: Json, node: Json) -> Json:
+    """The type of a number that is not converted."""
+    if not isinstance(branch, dict):
+        return branch
+    if node.get("w", "") not in {"", branch["logicalType"]}:
+        raise Broken("meaning")
+    return branch["type"]
 
 
 def _of_leaf(schema: Json, node: Json) -> Any:
