@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from kafka_protocol.records.record import Record
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.cluster import NoLeaderError
 from tests.simulation.outcome import Cut, LogRecord
@@ -27,7 +28,7 @@ class Losses:
         self._world = world
         self.deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
         self._incarnations: list[frozenset[bytes]] = []
-        self._before_cuts: list[tuple[TopicPartition, list[LogRecord]]] = []
+        self._before_cuts: list[tuple[TopicPartition, list[LogRecord], list[Record]]] = []
 
     def delete_records(self, partition: TopicPartition, share: float) -> None:
         """Delete a share of the records of a partition."""
@@ -70,7 +71,7 @@ class Losses:
             with suppress(NoLeaderError):
                 log = self._world.log(partition)
                 self.deleted[partition] += log
-                self._before_cuts.append((partition, log))
+                self._before_cuts.append((partition, log, cluster.without_epochs(partition)))
                 cluster.elect(partition, node, unclean=True)
 
         self._world.scheduler.call_after(after_ms, elect)
@@ -96,14 +97,14 @@ class Losses:
     def cuts(self) -> list[Cut]:
         """What each unclean election took out of a log, and what is there instead."""
         found = []
-        for partition, log in self._before_cuts:
+        for partition, log, untold in self._before_cuts:
             with suppress(NoLeaderError):
                 now = {each[2:4]: each.offset for each in self._world.log(partition)}
                 before = {each[2:4]: each.offset for each in log}
                 begin = min((at for each, at in before.items() if each not in now), default=2**63)
                 lost = before.keys() - now.keys()
                 later = {each for each, at in now.items() if at >= begin and each not in before}
-                without = lost & {each[2:4] for each in log if not each.has_epoch}
+                without = lost & {(each.key, each.value) for each in untold}
                 key = partition.topic, partition.partition
                 found.append(Cut(key, *map(frozenset, (lost, later, without))))
         return found

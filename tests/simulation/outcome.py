@@ -26,7 +26,6 @@ class LogRecord(NamedTuple):
 
     Attributes:
         outcome: "committed", also without a transaction, "aborted" or "open".
-        has_epoch: Whether it has the epoch of its leader: messages of magic 0 and 1 have none.
     """
 
     offset: int
@@ -35,7 +34,6 @@ class LogRecord(NamedTuple):
     value: bytes | None
     outcome: str
     headers: Headers = ()
-    has_epoch: bool = True
 
 
 class Sent(NamedTuple):

@@ -366,15 +366,7 @@ class World:
 
     def log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
-            LogRecord(
-                each.offset,
-                each.timestamp,
-                each.key,
-                each.value,
-                each.outcome,
-                each.headers,
-                each.has_epoch,
-            )
+            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome, each.headers)
             for each in self.cluster.log(partition)
         ]
 

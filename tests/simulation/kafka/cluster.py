@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from kafka_protocol.records.record import Record
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka import addresses, upkeep
 from tests.simulation.kafka.batches import magic_of, placed, placed_messages
@@ -280,6 +281,13 @@ class SimulatedCluster:
         """The leader's records from the log start to the high watermark, with their outcomes."""
         replica = self.best(topic_partition)
         return records_of(replica.log.batches, replica.log.start_offset, replica.high_watermark)
+
+    def without_epochs(self, topic_partition: TopicPartition) -> list[Record]:
+        """Those of the leader's records that do not have the epoch of theirs: magic 0 and 1."""
+        log = self.best(topic_partition).log
+        return [
+            each for stored in log.batches if stored.header is None for each in stored.records()
+        ]
 
     def committed(self, topic_partition: TopicPartition) -> list[TrueRecord]:
         """The records that a reader of committed ones may see now."""

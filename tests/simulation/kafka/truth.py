@@ -23,7 +23,6 @@ class TrueRecord(NamedTuple):
     Attributes:
         outcome: COMMITTED also without a transaction.
         acks: What the producer wanted to wait for; ACKS_ALL in a log.
-        has_epoch: Whether it has the epoch of its leader: messages of magic 0 and 1 have none.
     """
 
     offset: int
@@ -35,7 +34,6 @@ class TrueRecord(NamedTuple):
     producer_epoch: int
     outcome: str = COMMITTED
     acks: int = -1
-    has_epoch: bool = True
 
 
 class _Acknowledgement(NamedTuple):
@@ -105,10 +103,8 @@ def _records(stored: Stored, outcome: str, acks: int) -> Iterable[TrueRecord]:
     header = stored.header
     producer = (-1, -1) if header is None else (header.producer_id, header.producer_epoch)
     for record in stored.records():
-        yield _true(record, producer, outcome, acks, header is not None)
+        yield _true(record, producer, outcome, acks)
 
 
-def _true(
-    record: Record, producer: tuple[int, int], outcome: str, acks: int, has_epoch: bool
-) -> TrueRecord:
-    return TrueRecord(*record, *producer, outcome, acks, has_epoch)
+def _true(record: Record, producer: tuple[int, int], outcome: str, acks: int) -> TrueRecord:
+    return TrueRecord(*record, *producer, outcome, acks)
