@@ -29,6 +29,8 @@ from kafka_spark_source.schema import (
 from kafka_spark_source.worker.worker import spill_folder
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kafka_formats.debezium.query import DebeziumQuery
     from kafka_formats.query.decoder import PutAside
     from kafka_formats.query.query_formats import QueryFormats
@@ -78,9 +80,7 @@ def stages_of(
     """
     changes = _debezium_query(options)
     if changes is not None:
-        from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
-
-        return changes.stages(to_arrow_schema(schema), put_aside)
+        return changes.stages(_wanted(schema), put_aside)
     check_projection(
         schema,
         include_headers=options.include_headers,
@@ -94,18 +94,32 @@ def stages_of(
         return ()
     from kafka_formats.query.query_formats import decoder_of  # noqa: PLC0415
     from kafka_formats.read_stages import ordered_stages  # noqa: PLC0415
-    from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
 
     formats, decoder = _query_formats(options), None
     if not is_unchanged:
         decoder = decoder_of(
-            to_arrow_schema(schema),
+            _wanted(schema),
             formats,
             checked_text=[] if options.mode is None else text_columns(schema, options.formats),
             mode=options.mode or Mode.FAILFAST,
             put_aside=put_aside,
         )
     return ordered_stages(schema.names, decoder, formats, options.envelope, spill_folder)
+
+
+def _wanted(schema: StructType) -> pa.Schema:
+    """The Arrow schema of a projection.
+
+    Raises:
+        SchemaError: A column is nested too deeply for Spark to get it from Arrow.
+    """
+    from kafka_formats.arrow.types import passed_on  # noqa: PLC0415
+    from kafka_spark_source.columns.arrow_types import to_arrow_schema  # noqa: PLC0415
+
+    wanted = to_arrow_schema(schema)
+    for each in wanted:
+        passed_on(each.type)
+    return wanted
 
 
 def encoder_of(

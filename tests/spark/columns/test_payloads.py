@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructType
 
 from kafka_formats.query.decoder import BrokenRecord, Decoder
 from kafka_protocol.errors import KafkaError
@@ -57,11 +58,42 @@ def test_records_that_cannot_be_decoded_are_put_aside(options: dict[str, str]) -
     assert {"key", "value", "headers", "timestampMs"} <= {*decoder.source_columns}
 
 
+def structs(depth: int) -> str:
+    """With the `bigint` it has one more type than structs."""
+    return "struct<a:" * depth + "bigint" + ">" * depth
+
+
+# A record within itself, of which a projection names as many levels as it needs.
+LINK = {
+    "type": "record",
+    "name": "Link",
+    "fields": [{"name": "a", "type": ["null", "Link"]}, {"name": "id", "type": "long"}],
+}
+
+
+def nested(depth: int) -> StructType:
+    """So many structs of links."""
+    if depth == 1:
+        return StructType().add("id", LongType())
+    return StructType().add("a", nested(depth - 1))
+
+
+@pytest.mark.parametrize("depth", [59, 60, 90])
+def test_a_column_that_arrow_does_not_pass_on_to_spark_is_refused(depth: int) -> None:
+    links = AVRO | {"value.schema": json.dumps(LINK)}
+    projection = StructType().add("value", nested(depth))
+    events = EVENTS | {"value.schema": f"a {structs(depth)}"}
+    for options, schema in ((links, projection), (events, None)):
+        if depth < 60:
+            assert stages(options, schema)
+            continue
+        with pytest.raises(KafkaError, match="nested more than 60 times, which Arrow does not"):
+            stages(options, schema)
+
+
 @pytest.mark.parametrize("depth", [59, 60, 90])
 def test_a_type_that_arrow_does_not_pass_on_to_spark_is_refused(depth: int) -> None:
-    """With the `bigint` it has one more type than structs."""
-    ddl = "struct<a:" * depth + "bigint" + ">" * depth
-    read = parse_batch_options(READ | {"value.format": "json", "value.schema": ddl})
+    read = parse_batch_options(READ | {"value.format": "json", "value.schema": structs(depth)})
     if depth < 60:
         assert "value" in columns_of(read).names
         return
