@@ -73,7 +73,9 @@ def _partition(
     end = bounds.end_between(job.options, partition, log_around)
     there = still_there(outcome, partition, log)
     must = [each for each in there if start.most <= each.offset < end.least]
-    may = [each for each in log if start.least <= each.offset < end.most]
+    # A broker that stood still may also have, and give out, what its successor deleted.
+    first = 0 if _asks_an_old_leader(result) and _may_stand_still(outcome) else start.least
+    may = [each for each in log if first <= each.offset < end.most]
 
     def passes(record: LogRecord) -> bool:
         return all(_passes(each, partition, record) for each in job.filters)
@@ -128,8 +130,13 @@ def _has_old_leaders(outcome: Outcome) -> bool:
 
     Brokers below 2.1 tell no leader epochs.
     """
+    return parse_release(outcome.scenario.release) < (2, 1) and _may_stand_still(outcome)
+
+
+def _may_stand_still(outcome: Outcome) -> bool:
+    """Whether a broker may not hear of its successor for a time."""
     kinds = {each.kind for each in outcome.scenario.faults}
-    return parse_release(outcome.scenario.release) < (2, 1) and not kinds.isdisjoint(_SEPARATING)
+    return not kinds.isdisjoint(_SEPARATING)
 
 
 def _asks_an_old_leader(result: JobResult) -> bool:

@@ -1,7 +1,8 @@
 """Plants a fault into a copy of the product, and runs seeds there until one breaks a promise.
 
 The seeds that have what the fault is about are run first, so that a hunt takes less time. A seed in
-which the product only crashes does not count, nor one that does not end.
+which the product only crashes does not count, nor one that does not end, nor one that breaks a
+promise without the fault, too.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.own_process import ROOT
+from tests.simulation.campaign import result_of
 from tests.simulation.drawing import draw
 from tests.simulation.planted.fault import Planted
 from tests.simulation.scenario import Scenario
@@ -74,10 +77,35 @@ def hunt(fault: Planted, seconds: float, seeds: int = SEEDS) -> Found:
         (root / "tests").symlink_to(ROOT / "tests")
         fault.apply(root)
         path = os.pathsep.join(map(str, (root, root / "protocol")))
-        order = json.dumps(order_of(fault, seeds))
-        command = [sys.executable, "-c", _SEEDS, order, str(seconds)]
-        lines, end = _lines(command, root, path, seconds)
-    return found_in(lines, end, time.monotonic() - begin)
+
+        def run(order: Sequence[int]) -> Found:
+            left = max(seconds - (time.monotonic() - begin), 0)
+            command = [sys.executable, "-c", _SEEDS, json.dumps(order), str(left)]
+            lines, end = _lines(command, root, path, left)
+            return found_in(lines, end, time.monotonic() - begin)
+
+        return by_the_fault(order_of(fault, seeds), run, lambda seed: bool(result_of(seed).broken))
+
+
+def by_the_fault(
+    order: Sequence[int],
+    run: Callable[[Sequence[int]], Found],
+    fails_without: Callable[[int], bool],
+) -> Found:
+    """What is found in seeds that break no promise without the fault.
+
+    Args:
+        order: The seeds.
+        run: Runs seeds with the fault, up to the first that breaks a promise.
+        fails_without: Whether a seed breaks one without the fault, so that it says nothing.
+    """
+    found = run(order)
+    while found.seed is not None and fails_without(found.seed):
+        order = order[order.index(found.seed) + 1 :]
+        later = run(order)
+        seeds, crashed = found.seeds + later.seeds, found.crashed + later.crashed
+        found = later._replace(seeds=seeds, crashed=crashed)
+    return found
 
 
 def found_in(lines: list[str], end: str, seconds: float) -> Found:
