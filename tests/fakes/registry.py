@@ -71,18 +71,24 @@ def subjects(
             if parts[3:] and (found or not tells_places):
                 return places_of(int(parts[2]))
             return Reply(values=found) if found else Reply(404, {"error_code": 40403})
-        found_versions = known.get(parts[1])
-        if found_versions is None:
-            return Reply(404, {"error_code": 40401, "message": "Subject not found"})
-        if len(parts) == 3:
-            return Reply(values=[*range(1, len(found_versions) + 1)])
-        number = len(found_versions) if parts[3] == "latest" else int(parts[3])
-        if number > len(found_versions):
-            return Reply(404, {"error_code": 40402, "message": "Version not found"})
-        numbered = {"subject": parts[1], "version": number}
-        return Reply(values=found_versions[number - 1] | numbered)
+        if parts == ["subjects"]:
+            return Reply(values=[*known])
+        return _version_of(known, parts)
 
     return respond
+
+
+def _version_of(known: Mapping[str, list[dict[str, Any]]], parts: list[str]) -> Reply:
+    found_versions = known.get(parts[1])
+    if found_versions is None:
+        return Reply(404, {"error_code": 40401, "message": "Subject not found"})
+    if len(parts) == 3:
+        return Reply(values=[*range(1, len(found_versions) + 1)])
+    number = len(found_versions) if parts[3] == "latest" else int(parts[3])
+    if number > len(found_versions):
+        return Reply(404, {"error_code": 40402, "message": "Version not found"})
+    numbered = {"subject": parts[1], "version": number}
+    return Reply(values=found_versions[number - 1] | numbered)
 
 
 @contextmanager

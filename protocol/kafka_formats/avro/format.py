@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -14,10 +14,11 @@ from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.avro.losses import losses
 from kafka_formats.avro.nulls import AvroNulls
 from kafka_formats.avro.projection import project
+from kafka_formats.avro.record_types import number_of, record_types, types_in
 from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.connect.semantics import Semantics
-from kafka_formats.payload.format import PayloadFormat, SchemaById
+from kafka_formats.payload.format import PayloadFormat, RecordTypes, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.payload.type_changes import Loss
 from kafka_formats.schema_ids.frames import SchemaId
@@ -60,6 +61,18 @@ class AvroFormat(PayloadFormat):
     ) -> tuple[Callable[[SchemaId], str | None], str]:
         """The payloads of null in a schema that is a union, or only null."""
         return AvroNulls(schema, schema_by_id), ""
+
+    def record_types(self, schema: SchemaText, subject: str) -> Mapping[str, SchemaText]:  # noqa: ARG002
+        """Itself, or the types of a union."""
+        return record_types(schema)
+
+    def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
+        """Those of the writer's schema."""
+        return types_in(schema_by_id(schema_id))
+
+    def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:
+        """The number of a union's type."""
+        return b"" if record_type is None else number_of(schema, record_type)
 
     def encoder(self, schema: SchemaText) -> AvroEncoder:
         """The encoder with `schema` as the writer's schema."""

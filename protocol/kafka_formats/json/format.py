@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar
 
 import pyarrow as pa
 
+from kafka_formats.errors import SchemaError
 from kafka_formats.json import schema as schemas
 from kafka_formats.json.ddl import to_ddl
 from kafka_formats.json.decoder import JsonDecoderFactory
@@ -57,6 +58,16 @@ class JsonFormat(PayloadFormat):
     def derive(self, data_type: pa.DataType) -> SchemaText:
         """A JSON Schema as Confluent's converters write it."""
         return SchemaText(derive_schema(data_type))
+
+    def record_types(self, schema: SchemaText, subject: str) -> Mapping[str, SchemaText]:  # noqa: ARG002
+        """Its title, as Confluent's serializers name the subject by it."""
+        title = schemas.name_of(schema)
+        if not title:
+            raise SchemaError(
+                "it has no title, which is the name of its record type; of oneOf, no payload says "
+                "which one it has: name the subjects of its types"
+            )
+        return {title: schema}
 
     def null_payloads(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from kafka_formats.options.debezium import with_formats_of_events
 from kafka_formats.options.envelope import ENVELOPE, Envelope
@@ -57,6 +57,8 @@ class PayloadOptions:
         descriptor: The path of Protobuf's descriptor set, in place of a schema.
         metadata: Names and values that the version of the subject must have; empty for any.
         evolution: What a read does at a newer schema.
+        subjects: The subjects of several record types; with TOPIC_RECORD without the topic before.
+        subjects_pattern: A regular expression for their names.
     """
 
     column: str
@@ -70,6 +72,13 @@ class PayloadOptions:
     descriptor: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     evolution: SchemaEvolution = SchemaEvolution.NONE
+    subjects: tuple[str, ...] = ()
+    subjects_pattern: str | None = None
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the payloads may have several record types, each with a subject of its own."""
+        return bool(self.subjects or self.subjects_pattern)
 
     @property
     def has_schema(self) -> bool:
@@ -146,9 +155,19 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
         KafkaConfigError: An option has an unusable value, or needs another one.
     """
     if ENVELOPE.value_in(given) is Envelope.DEBEZIUM:
+        _refuse_types(given)
         given = with_formats_of_events(given)
     payloads, registry = _parsed(given, (USE_LATEST_WITH_METADATA,))
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
+
+
+def _refuse_types(given: Mapping[str, str]) -> None:
+    for row in (VALUE.subjects, VALUE.pattern, KEY.subjects, KEY.pattern):
+        if row.key in given:
+            raise KafkaConfigError(
+                f"Option '{row.name}' is not for envelope debezium, whose topics have the changes "
+                "of one table: remove it."
+            )
 
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
@@ -232,25 +251,63 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.descriptor.value_if_in(given),
         USE_LATEST_WITH_METADATA.value_if_in(given) or (),
         rows.evolution.value_in(given),
+        rows.subjects.value_if_in(given) or (),
+        rows.pattern.value_if_in(given),
     )
+    _check_names(payload, rows, given)
+    _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
+    if payload.evolution is SchemaEvolution.RESTART:
+        _check_evolution(payload, rows)
+    return payload
+
+
+def _check_names(payload: PayloadOptions, rows: PayloadRows, given: Mapping[str, str]) -> None:
+    """Refuse names of subjects and versions that contradict each other or the framing."""
+    if payload.has_types:
+        _check_types(payload, rows, given)
     if payload.metadata and (payload.has_schema or rows.version.key in given):
         row = rows.schema if payload.has_schema else rows.version
         raise _contradiction(USE_LATEST_WITH_METADATA.name, row.name)
-    if payload.metadata and framing is not Framing.CONFLUENT:
+    if payload.metadata and payload.framing is not Framing.CONFLUENT:
         raise KafkaConfigError(
             f"Option '{USE_LATEST_WITH_METADATA.name}' needs a registry of Confluent's: set {_URL}."
         )
     if payload.subject is not None and rows.strategy.key in given:
         raise _contradiction(rows.subject.name, rows.strategy.name)
-    if framing is Framing.GLUE and rows.strategy.key in given:
+    if payload.framing is Framing.GLUE and rows.strategy.key in given:
         raise KafkaConfigError(
             f"Option '{rows.strategy.name}' is not for AWS Glue: set {rows.subject.name} to the "
             "name of the schema, if it is not that of the topic."
         )
-    _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
-    if payload.evolution is SchemaEvolution.RESTART:
-        _check_evolution(payload, rows)
-    return payload
+
+
+def _check_types(payload: PayloadOptions, rows: PayloadRows, given: Mapping[str, str]) -> None:
+    """Refuse what names one schema or another subject beside the subjects of record types."""
+    row = rows.subjects if payload.subjects else rows.pattern
+    others: list[Option[Any]] = [rows.schema, rows.subject, rows.version]
+    others += [rows.descriptor, rows.message]
+    if row is rows.subjects:
+        others.append(rows.pattern)
+    else:
+        others.append(rows.strategy)
+    for other in others:
+        if other.key in given:
+            raise _contradiction(row.name, other.name)
+    if rows.strategy.key in given and payload.strategy is SubjectNameStrategy.TOPIC:
+        raise KafkaConfigError(
+            f"Option '{row.name}' is for several record types, and {payload.strategy.value} gives "
+            f"all of a topic one subject: remove '{rows.strategy.name}', or set it to "
+            f"{SubjectNameStrategy.TOPIC_RECORD.value}."
+        )
+    if payload.framing is Framing.GLUE and payload.subjects_pattern:
+        raise KafkaConfigError(
+            f"Option '{row.name}' is not for AWS Glue: name the schemas in {rows.subjects.name}."
+        )
+    if payload.framing not in {Framing.CONFLUENT, Framing.GLUE}:
+        raise KafkaConfigError(
+            f"Option '{row.name}' needs the ids of schemas in a registry, which tell record types "
+            f"apart: set {_URL}."
+        )
 
 
 def _check_evolution(payload: PayloadOptions, rows: PayloadRows) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import partial
@@ -61,6 +62,38 @@ def parse_metadata(name: str, text: str) -> tuple[tuple[str, str], ...]:
             f"Option '{name}' must be name=value, several with commas, got '{text}'."
         )
     return pairs
+
+
+def parse_names(name: str, text: str) -> tuple[str, ...]:
+    """Names with commas.
+
+    Raises:
+        KafkaConfigError: A name is empty, or is there twice.
+    """
+    names = tuple(each.strip() for each in text.split(","))
+    if not all(names) or len({*names}) < len(names):
+        raise KafkaConfigError(
+            f"Option '{name}' must be names with commas, each of them once, got '{text}'."
+        )
+    return names
+
+
+def parse_pattern(name: str, text: str) -> str:
+    """A regular expression.
+
+    Raises:
+        KafkaConfigError: It is empty or invalid.
+    """
+    pattern = text.strip()
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise KafkaConfigError(
+            f"Option '{name}' must be a regular expression, got '{text}': {error}."
+        ) from error
+    if not pattern:
+        raise KafkaConfigError(f"Option '{name}' is empty: write one, for example com\\.shop\\..*")
+    return pattern
 
 
 parse_boolean: Final = partial(parse_choice, choices={"true": True, "false": False})

@@ -14,6 +14,8 @@ from kafka_formats.options.option import (
     parse_boolean,
     parse_choice,
     parse_metadata,
+    parse_names,
+    parse_pattern,
     parse_text,
 )
 from kafka_formats.options.settings import (
@@ -66,6 +68,8 @@ class PayloadRows:
     framing: Option[Framing]
     schema: Option[str]
     subject: Option[str]
+    subjects: Option[tuple[str, ...]]
+    pattern: Option[str]
     strategy: Option[SubjectNameStrategy]
     version: Option[int | None]
     descriptor: Option[str]
@@ -75,7 +79,7 @@ class PayloadRows:
     @property
     def rows(self) -> tuple[Option[object], ...]:
         """All of them, that of the format first."""
-        named = (self.subject, self.strategy, self.version)
+        named = (self.subject, self.subjects, self.pattern, self.strategy, self.version)
         protobuf = (self.descriptor, self.message)
         return (self.format, self.framing, self.schema, *named, *protobuf, self.evolution)
 
@@ -103,6 +107,14 @@ def _rows_of(column: str) -> PayloadRows:
         Option(f"{column}.subject", parse_text, ALL).about(
             f"The registry's subject of the {what}; in AWS Glue the schema's name. Default: by "
             f"`{column}.subject.name.strategy`; in AWS Glue the topic's name."
+        ),
+        Option(f"{column}.subjects", parse_names, ALL).about(
+            f"Several subjects, with commas, where {what} of a topic have several record types. "
+            "The column is a struct with a member for each type, and `_type`. See "
+            "[several record types](formats.md#several-record-types-in-one-topic)."
+        ),
+        Option(f"{column}.subjects.pattern", parse_pattern, READ).about(
+            f"A regular expression for all names of `{column}.subjects` in the registry."
         ),
         Option(f"{column}.subject.name.strategy", _parse_strategy, ALL, "TopicNameStrategy").about(
             "The parts of the subject's name, as in Confluent's serializers: "

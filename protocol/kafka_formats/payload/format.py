@@ -6,7 +6,7 @@ Values only. Whatever is pickled with tasks is a decoder or an encoder, not the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_formats.connect.semantics import Semantics
-from kafka_formats.errors import PayloadError
+from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
 from kafka_formats.payload.type_changes import Loss
-from kafka_formats.schema_ids.frames import SchemaId
+from kafka_formats.schema_ids.frames import Longs, SchemaId
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -32,6 +32,32 @@ class Values(NamedTuple):
 
     values: pa.Array
     is_broken: Bools
+
+
+class TypeNumbers(Protocol):
+    """Finds the types of payloads whose schema has several."""
+
+    def of(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Longs:
+        """The place of each payload's type among those of the schema; -1 if there is none."""
+
+    def number_in(self, payload: bytes) -> int:
+        """The place of the type of a payload without its frame.
+
+        Raises:
+            PayloadError: It has none.
+        """
+
+
+class RecordTypes(NamedTuple):
+    """The record types of the payloads of one schema.
+
+    Attributes:
+        names: Full names; None stands for null.
+        numbers: Finds the type of each payload; None if all have the first.
+    """
+
+    names: Sequence[str | None]
+    numbers: TypeNumbers | None = None
 
 
 class PayloadDecoder(Protocol):
@@ -152,6 +178,17 @@ class PayloadFormat(ABC):
         """
         return None
 
+    def record_types(self, schema: SchemaText, subject: str) -> Mapping[str, SchemaText]:  # noqa: ARG002
+        """Full name -> the schema of each record type of a subject's schema."""
+        name = self.name_of(schema)
+        if not name:
+            raise SchemaError("it has no name, which is that of its record type")
+        return {name: schema}
+
+    def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
+        """The record types of the payloads with an id."""
+        return RecordTypes([*self.record_types(schema_by_id(schema_id), "")])
+
     def null_payloads(
         self,
         schema: SchemaText | None,  # noqa: ARG002
@@ -169,8 +206,8 @@ class PayloadFormat(ABC):
         """
         return None
 
-    def frame_suffix(self, schema: SchemaText) -> bytes:  # noqa: ARG002
-        """The bytes between the id of a schema and a payload."""
+    def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:  # noqa: ARG002
+        """The bytes between the id of a schema and a payload, of one of several record types."""
         return b""
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:

@@ -244,14 +244,19 @@ class ProtobufDecoderFactory:
             return ProtobufPayloadDecoder(message, None)
         if isinstance(schema_id, InHeader):
             names = messages_of(self.schema_by_id(schema_id.schema_id))
-            return ProtobufPayloadDecoder(message, names, _index_in_header(schema_id.suffix))
+            return ProtobufPayloadDecoder(message, names, index_in_header(schema_id.suffix))
         if isinstance(schema_id, GlueVersion):
             names = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
             return ProtobufPayloadDecoder(message, names, style=GLUE)
         return ProtobufPayloadDecoder(message, messages_of(self.schema_by_id(schema_id)))
 
 
-def _index_in_header(suffix: bytes) -> Index:
+def index_in_header(suffix: bytes) -> Index:
+    """The message index after the id of a schema in a header.
+
+    Raises:
+        SchemaError: It is invalid.
+    """
     try:
         index, end = read_index(suffix, 0)
     except PayloadError as error:

@@ -6,15 +6,22 @@ The libraries are an extra, and are imported when the format is used.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
 
 from kafka_formats.errors import SchemaError
-from kafka_formats.payload.format import DecoderFactory, PayloadEncoder, PayloadFormat, SchemaById
+from kafka_formats.payload.format import (
+    DecoderFactory,
+    PayloadEncoder,
+    PayloadFormat,
+    RecordTypes,
+    SchemaById,
+)
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
 from kafka_formats.payload.type_changes import Loss
+from kafka_formats.schema_ids.frames import SchemaId
 
 
 def _require() -> None:
@@ -82,6 +89,20 @@ class ProtobufFormat(PayloadFormat):
 
         return encoder_of(schema)
 
+    def record_types(self, schema: SchemaText, subject: str) -> Mapping[str, SchemaText]:
+        """The messages of its file that are in no other, or the one that the subject names."""
+        _require()
+        from kafka_formats.protobuf.record_types import record_types
+
+        return record_types(schema, subject)
+
+    def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
+        """Those of the written schema, by the message index."""
+        _require()
+        from kafka_formats.protobuf.record_types import types_in
+
+        return types_in(schema_id, schema_by_id)
+
     def derive(self, data_type: pa.DataType) -> SchemaText:  # noqa: ARG002
         """Always an error."""
         raise SchemaError(
@@ -89,13 +110,13 @@ class ProtobufFormat(PayloadFormat):
             "change with their order: give the schema"
         )
 
-    def frame_suffix(self, schema: SchemaText) -> bytes:
+    def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:
         """The message index."""
         _require()
         from kafka_formats.protobuf.descriptors import name_in, place_of
         from kafka_formats.protobuf.indexes import write_index
 
-        return write_index(place_of(schema, name_in(schema)))
+        return write_index(place_of(schema, record_type or name_in(schema)))
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
         """The files of a descriptor set, except files that every registry knows."""

@@ -9,7 +9,8 @@ Source: the modes are as for `schemaEvolutionMode` of Databricks' `from_avro`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -38,6 +39,8 @@ class Evolution:
         wanted: The part of it that the query reads.
         versions: Subject -> the version of it that the query reads as.
         schemas: Finds the schema with an id.
+        record_type: The one that is read, of a column with several; None without.
+        member: The name of its member in the column.
     """
 
     column: str
@@ -46,6 +49,8 @@ class Evolution:
     wanted: pa.DataType
     versions: Mapping[str, int]
     schemas: SchemasById
+    record_type: str | None = None
+    member: str = ""
 
     def refusal(self, schema_id: SchemaId, decoders: DecoderFactory) -> Refusal | None:
         """Why a query has to stop at payloads of a schema; None if it has not.
@@ -80,7 +85,9 @@ class Evolution:
     ) -> tuple[str, str] | None:
         """The condition and the end of the sentence about a schema; None if all can be read."""
         try:
-            written = replace(self.schemas(number), message=self.reader.message)
+            written = self._written(number)
+            if written is None:
+                return None
             lacking = [*self._lacking(written)]
             why = None if lacking else self._why_unreadable(written, schema_id, decoders)
         except UnknownSchemaError:
@@ -102,17 +109,33 @@ class Evolution:
             "the option mode decides about such records then.",
         )
 
+    @property
+    def _at(self) -> str:
+        """Where the values are that it reads."""
+        return path_of(self.column, self.member)
+
+    def _written(self, number: SchemaId) -> SchemaText | None:
+        """The schema with an id; of several record types that of this one, None if it is not there.
+
+        Raises:
+            SchemaError: There is no such schema, or its record types have no names.
+        """
+        schema = self.schemas(number)
+        if self.record_type is None:
+            return replace(schema, message=self.reader.message)
+        return FORMATS[self.schemas.format].record_types(schema, "").get(self.record_type)
+
     def _lacking(self, written: SchemaText) -> Iterator[str]:
         type_ = FORMATS[self.schemas.format].type_of(written)
         for path, each in new_fields(type_, self.read_as):
-            yield f"{path_of(self.column, path)} {_shown(each)}"
+            yield f"{path_of(self._at, path)} {_shown(each)}"
 
     def _why_unreadable(
         self, written: SchemaText, schema_id: SchemaId, decoders: DecoderFactory
     ) -> str | None:
         format_ = FORMATS[self.schemas.format]
         losses = [
-            f"{path_of(self.column, loss.path)} {loss.why(_shown)}"
+            f"{path_of(self._at, loss.path)} {loss.why(_shown)}"
             for loss in format_.losses(written, self.reader, self.wanted)
         ]
         if losses:
@@ -159,6 +182,66 @@ class Evolution:
                 if text == written:
                     yield Place(subject, version)
                     break
+
+
+@dataclass(frozen=True, slots=True)
+class TypesEvolution:
+    """Compares the schemas of payloads with those of a query's record types. Pickled with tasks.
+
+    Attributes:
+        known: For each record type that the query reads.
+        names: The full names of all record types that it knows.
+        versions: Subject -> the version that it reads as.
+        pattern: The subjects whose types it would know after a restart; None if they are named.
+        schemas: Finds the schema with an id.
+    """
+
+    known: Sequence[Evolution]
+    names: Collection[str]
+    versions: Mapping[str, int]
+    pattern: str | None
+    schemas: SchemasById
+
+    def refusal(self, schema_id: SchemaId, decoders: DecoderFactory) -> Refusal | None:
+        """Why a query has to stop at payloads of a schema; None if it has not.
+
+        Raises:
+            RegistryError: The registry cannot be asked.
+        """
+        for each in self.known:
+            if refused := each.refusal(schema_id, decoders):
+                return refused
+        number = schema_id.schema_id if isinstance(schema_id, InHeader) else schema_id
+        try:
+            return None if self.schemas.is_known(number) else self._of_new_type(number)
+        except UnknownSchemaError:
+            return None
+
+    def _of_new_type(self, number: SchemaId) -> Refusal | None:
+        places = [each for each in self.schemas.places(number) or () if self._is_later(each)]
+        for subject, version in places:
+            try:
+                parts = FORMATS[self.schemas.format].record_types(self.schemas(number), subject)
+            except UnknownSchemaError:
+                raise
+            except SchemaError:
+                # What becomes of the payload is a matter of the mode.
+                return None
+            if added := [name for name in parts if name not in self.names]:
+                return Refusal(
+                    "[KAFKA_SCHEMA_EVOLVED]",
+                    f"has version {version} of the subject {subject!r} (schema id {number}), with "
+                    f"record types that the query's columns lack: {', '.join(added)}. Start the "
+                    "query again: it has them then. If .schema(...) names its fields, add them "
+                    "there.",
+                )
+        return None
+
+    def _is_later(self, place: Place) -> bool:
+        """Whether a query that is started now would read a version of a subject."""
+        if place.subject in self.versions:
+            return place.version > self.versions[place.subject]
+        return self.pattern is not None and bool(re.fullmatch(self.pattern, place.subject))
 
 
 def _shown(type_: pa.DataType) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -15,8 +16,9 @@ from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.raw_columns import CHECKED_TEXT
 from kafka_formats.query.decoder import Decoder, PutAside
-from kafka_formats.query.evolution import Evolution
+from kafka_formats.query.evolution import Evolution, TypesEvolution
 from kafka_formats.query.formats import FORMATS
+from kafka_formats.query.record_types import record_types_of, struct_of, types_read
 from kafka_formats.query.registries import Registries
 from kafka_formats.query.schema_choice import (
     ColumnSchemas,
@@ -79,10 +81,38 @@ class QueryFormats:
             to = wanted.field(payload.column).type
         else:
             to = self._type_of(payload)
+        if payload.has_types:
+            return self._format_of_types(payload, to)
         known = schema_to_read(payload, self._schemas[payload.column], to)
         format_ = FORMATS[payload.format]
         decoders = format_.decoder_factory(known.schema, to, self.writers(payload))
         return self.column_format(payload, known, to, decoders)
+
+    def _format_of_types(self, payload: PayloadOptions, to: pa.DataType) -> ColumnFormat:
+        """How to decode a column of several record types."""
+        schema_by_id = self._schemas_by_id(payload)
+        if schema_by_id is None:
+            raise AssertionError("the options were checked")
+        schemas = self._schemas[payload.column]
+        types = record_types_of(payload, schemas)
+        decoders, read_as = types_read(payload, types, to, schema_by_id)
+        if payload.evolution is not SchemaEvolution.RESTART:
+            return ColumnFormat(payload.framing, to, decoders)
+        evolutions = [
+            replace(
+                _evolution(payload, known, each.schemas.latest, part, schema_by_id),
+                record_type=each.name,
+                member=each.member,
+            )
+            for each, known in read_as
+            for part in [to.field(each.member).type]
+        ]
+        versions = {each.subject: each.version for each in schemas.latest}
+        names = {each.name for each in types}
+        evolution = TypesEvolution(
+            evolutions, names, versions, payload.subjects_pattern, schema_by_id
+        )
+        return ColumnFormat(payload.framing, to, decoders, evolution.refusal)
 
     def column_format(
         self,
@@ -151,8 +181,12 @@ class QueryFormats:
         return null_form and NullPayloads(payload.column, payload.framing, *null_form)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
-        known = only_schema(payload, self._schemas[payload.column].latest)
-        type_ = FORMATS[payload.format].type_of(known.schema)
+        schemas = self._schemas[payload.column]
+        if payload.has_types:
+            type_: pa.DataType = struct_of(payload, record_types_of(payload, schemas))
+        else:
+            known = only_schema(payload, schemas.latest)
+            type_ = FORMATS[payload.format].type_of(known.schema)
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
 
 

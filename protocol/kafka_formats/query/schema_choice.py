@@ -6,13 +6,14 @@ An executor asks the registry only for schemas that were registered after the qu
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -30,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
 _MAX_VERSIONS: Final = 100
+# The most record types of a column.
+_MAX_SUBJECTS: Final = 1_000
 # The beginnings of a schema, which a path does not have.
 _SCHEMA_STARTS: Final = ("{", "[", '"', DESCRIPTOR_SET)
 # The ends of Protobuf's text.
@@ -52,6 +55,21 @@ class KnownSchema(NamedTuple):
     id: int | uuid.UUID | None = None
     subject: str = ""
     version: int = 0
+
+
+class SchemaVersions(Protocol):
+    """The schemas to choose from for a column, or for one record type of it."""
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there is a schema, and not only the type that a query wants or has."""
+
+    @property
+    def latest(self) -> Sequence[KnownSchema]:
+        """The schema to read as: one, or that of each topic."""
+
+    def older(self) -> Iterator[KnownSchema]:
+        """The versions before the latest, newest first."""
 
 
 class ColumnSchemas:
@@ -114,6 +132,8 @@ class ColumnSchemas:
         schemas: dict[int | uuid.UUID, SchemaText] = {}
         payload = self._payload
         by_topic = payload.subject is None and payload.strategy is not SubjectNameStrategy.RECORD
+        if payload.has_types:
+            by_topic = payload.strategy is SubjectNameStrategy.TOPIC_RECORD
         if by_topic and not self._topics:
             return schemas
         for subject in self.subjects():
@@ -144,6 +164,8 @@ class ColumnSchemas:
             KafkaConfigError: It follows from the topic or the schema, which is not known yet.
         """
         payload = self._payload
+        if payload.has_types:
+            return self._of_types
         if payload.subject is not None:
             return [payload.subject]
         end = payload.column
@@ -161,6 +183,32 @@ class ColumnSchemas:
             # The default of AWS's serializers, for keys and values.
             return [*self._topics]
         return [f"{topic}-{end}" for topic in self._topics]
+
+    @cached_property
+    def _of_types(self) -> list[str]:
+        """The subjects of several record types."""
+        payload = self._payload
+        if payload.subjects_pattern is not None:
+            return self._matching(payload.subjects_pattern)
+        if payload.strategy is not SubjectNameStrategy.TOPIC_RECORD:
+            return [*payload.subjects]
+        if not self._topics:
+            raise KafkaConfigError(
+                f"The subjects of the {payload.column}s follow from the topic's name, which is not "
+                "known yet (subscribePattern, or a column 'topic'): write them with the topic in "
+                f"{payload.column}.subjects, and remove {payload.column}.subject.name.strategy."
+            )
+        return [f"{topic}-{name}" for topic in self._topics for name in payload.subjects]
+
+    def _matching(self, pattern: str) -> list[str]:
+        listed = sorted({*filter(re.compile(pattern).fullmatch, self._registry.subjects())})
+        if not 0 < len(listed) <= _MAX_SUBJECTS:
+            raise KafkaConfigError(
+                f"Option '{self._payload.column}.subjects.pattern', {pattern!r}, matches "
+                f"{len(listed) or 'no'} subjects of the registry, of whole names: it may be 1 to "
+                f"{_MAX_SUBJECTS}."
+            )
+        return listed
 
     def _record_name(self, written: SchemaText | None) -> str:
         payload = self._payload
@@ -259,7 +307,7 @@ def only_schema(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> Know
 
 
 def schema_to_read(
-    payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
+    payload: PayloadOptions, schemas: SchemaVersions, wanted: pa.DataType
 ) -> KnownSchema:
     """The newest schema that has the wanted fields, or the wanted type as a schema.
 
@@ -275,7 +323,7 @@ def schema_to_read(
 
 
 def newest_schema(
-    payload: PayloadOptions, schemas: ColumnSchemas, check: Callable[[SchemaText], object]
+    payload: PayloadOptions, schemas: SchemaVersions, check: Callable[[SchemaText], object]
 ) -> KnownSchema:
     """The newest schema that a check does not refuse by SchemaError.
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pyarrow as pa
 
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Framing
+from kafka_formats.options.table import AUTO_REGISTER, USE_LATEST
 from kafka_formats.payload.column_encoder import ColumnEncoder
 from kafka_formats.payload.format import PayloadEncoder
+from kafka_formats.payload.record_types_encoder import RecordTypesEncoder, WrittenType
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_encoder import RecordEncoder
+from kafka_formats.query.record_types import record_types_of
 from kafka_formats.query.registration import Registration
-from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
+from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema, only_schema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.schema_ids.confluent import id_frame
@@ -54,6 +57,12 @@ def encoder_for(
         if payload.column in columns:
             column = columns[payload.column]
             schemas = ColumnSchemas(payload, topics, client)
+            if payload.has_types:
+                of_types = _encoder_of_types(payload, schemas, options)
+                if column.type is not None:
+                    _check(of_types, column.type, payload.column, schemas.latest[0])
+                encoders[column.place] = ColumnEncoder(NO_FRAME, of_types)
+                continue
             known = _schema_of(payload, schemas, column.type, options)
             encoder = FORMATS[payload.format].encoder(known.schema)
             if column.type is not None:
@@ -65,6 +74,31 @@ def encoder_for(
             _log.info("The %ss are written with %s.", payload.column, known.origin)
             encoders[column.place] = ColumnEncoder(frame, encoder)
     return RecordEncoder(encoders)
+
+
+def _encoder_of_types(
+    payload: PayloadOptions, schemas: ColumnSchemas, options: WriteFormatOptions
+) -> RecordTypesEncoder:
+    """The encoder of several record types, each with the latest version of its subject."""
+    if options.auto_register or not options.use_latest:
+        row = AUTO_REGISTER if options.auto_register else USE_LATEST
+        raise KafkaConfigError(
+            f"Option '{row.name}' makes a schema of the column, which {payload.column}.subjects "
+            "does not: register a schema for each record type, and remove it."
+        )
+    format_ = FORMATS[payload.format]
+    whole = {each.subject: each.schema for each in schemas.latest}
+    types = {}
+    for each in record_types_of(payload, schemas):
+        known = only_schema(payload, each.schemas.latest)
+        # Of a subject in Confluent's registry: reads only have UUIDs.
+        frame = id_frame(cast("int", known.id)) + format_.frame_suffix(
+            whole[known.subject], each.name
+        )
+        encoder = ColumnEncoder(frame, format_.encoder(known.schema))
+        types[each.member] = WrittenType(each.name, encoder)
+        _log.info("The record type %s is written with %s.", each.name, known.origin)
+    return RecordTypesEncoder(types)
 
 
 def _schema_of(

@@ -28,6 +28,7 @@ from kafka_formats.registry.responses import (
     read_id,
     read_places,
     read_schema,
+    read_subjects,
     read_types,
     read_version,
     read_versions,
@@ -86,6 +87,10 @@ class RegistryClient:
             f"/subjects/{_quoted(subject)}/metadata?{query}",
         )
         return self._chosen(self._exchange.response_to(call, read_version), call.about)
+
+    def subjects(self) -> list[str]:
+        """The names of all subjects that are not deleted."""
+        return self._exchange.response_to(Call("list of subjects", "/subjects"), read_subjects)
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a subject that are not deleted."""

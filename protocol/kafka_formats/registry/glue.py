@@ -97,6 +97,10 @@ class GlueClient:
         """Always an error: the options refuse it before."""
         raise RegistryError(f"schema {subject!r}: AWS Glue finds no version by metadata")
 
+    def subjects(self) -> list[str]:
+        """Always an error: the options refuse it before."""
+        raise RegistryError("AWS Glue's schemas are not listed: name them in value.subjects")
+
     def versions(self, subject: str) -> list[int]:
         """The versions of a schema that are available."""
         about = f"versions of the schema {subject!r}"

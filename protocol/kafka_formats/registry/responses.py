@@ -91,6 +91,13 @@ def read_types(value: Any) -> list[str]:
     return value
 
 
+def read_subjects(value: Any) -> list[str]:
+    """The names in the response to a request for all subjects."""
+    if not isinstance(value, list):
+        raise ValueError("it is not a list")  # noqa: TRY004  one type for all reasons
+    return [_text({"subject": each}, "subject") for each in value]
+
+
 def read_versions(value: Any) -> list[int]:
     """The versions in the response to a request for all of a subject."""
     if not isinstance(value, list):

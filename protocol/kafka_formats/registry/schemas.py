@@ -82,6 +82,9 @@ class SchemaSource(Protocol):
     def version_with_metadata(self, subject: str, metadata: Metadata) -> SubjectVersion:
         """The newest version of a subject with these properties in its metadata."""
 
+    def subjects(self) -> list[str]:
+        """The names of all subjects."""
+
     def versions(self, subject: str) -> list[int]:
         """The versions of a subject that can be used."""
 
