@@ -42,6 +42,12 @@ ORDER = {
         {"name": "amount", "type": "double"},
     ],
 }
+SHOP = {"namespace": "com.shop"}
+PAYMENT = {
+    "type": "record",
+    "name": "Payment",
+    "fields": [{"name": "card", "type": "string"}],
+}
 LINE = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "double"}]}
 LINES = {"name": "lines", "type": {"type": "array", "items": LINE}}
 WITH_LINES = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, LINES]}
@@ -120,6 +126,8 @@ def test_the_guide_of_formats(
     servers, topic = kafka.bootstrap_servers, "guide-orders"
     client = RegistryClient(RegistryConfig.from_options({"url": schema_registry.url}))
     client.register(f"{topic}-value", NewSchema("AVRO", json.dumps(ORDER)))
+    client.register("com.shop.Order", NewSchema("AVRO", json.dumps(SHOP | ORDER)))
+    client.register("com.shop.Payment", NewSchema("AVRO", json.dumps(SHOP | PAYMENT)))
     client.register("guide-lines-value", NewSchema("AVRO", json.dumps(WITH_LINES)))
     descriptor_set(tmp_path, {"orders.proto": PROTO}, "orders.proto").rename(
         tmp_path / "orders.desc"
@@ -144,6 +152,15 @@ def test_the_guide_of_formats(
         dead = spark.read.format("pykafka").options(**names["kafka"])
         letters = dead.option("subscribe", "orders-dead-letters").load().select("value")
         assert [bytes(row["value"]) for row in letters.collect()] == [b"broken"]
+        tour.run("value.subjects")
+        assert names["events"].schema["value"].dataType.simpleString() == (
+            "struct<_type:string,Order:struct<id:bigint,customer:string,amount:double>,"
+            "Payment:struct<card:string>>"
+        )
+        shop = {**names["kafka"], **names["registry"], **names["types"]}
+        names["reader"] = spark.read.format("pykafka").options(**shop, subscribe=topic)
+        tour.run('.schema("value struct<_type')
+        assert names["df"].columns == ["value"]
         orders = [(1, "ann", 12.5)]
         names["df"] = spark.createDataFrame(orders, "id long, customer string, amount double")
         tour.run('"topic": "orders"}')

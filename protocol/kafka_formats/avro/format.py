@@ -67,7 +67,7 @@ class AvroFormat(PayloadFormat):
         return record_types(schema)
 
     def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
-        """Those of the writer's schema."""
+        """The types of the writer's schema."""
         return types_in(schema_by_id(schema_id))
 
     def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:

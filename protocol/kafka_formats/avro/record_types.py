@@ -24,7 +24,7 @@ from kafka_protocol.columnar.arrays.slices import varint_array
 
 
 def record_types(schema: SchemaText) -> Mapping[str, SchemaText]:
-    """Full name -> the schema of each record type; of a union those of its types, without null.
+    """Full name -> the schema of each record type: itself, or the types of a union except null.
 
     Raises:
         SchemaError: The schema is invalid, or a type has no name.
@@ -97,7 +97,7 @@ def _name_of(schema: Schema) -> str:
 
 
 def _branches(schema: SchemaText) -> Iterator[SchemaText]:
-    """Each type of a union as a schema of its own: it may use the names of those before it."""
+    """Each type of a union as a schema of its own: it may use the names of earlier ones."""
     union: Any = json.loads(schema.text)
     while isinstance(union, dict):
         union = union["type"]

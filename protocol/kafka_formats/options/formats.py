@@ -305,8 +305,8 @@ def _check_types(payload: PayloadOptions, rows: PayloadRows, given: Mapping[str,
         )
     if payload.framing not in {Framing.CONFLUENT, Framing.GLUE}:
         raise KafkaConfigError(
-            f"Option '{row.name}' needs the ids of schemas in a registry, which tell record types "
-            f"apart: set {_URL}."
+            f"Option '{row.name}' needs the ids of schemas in a registry, by which record types "
+            f"differ: set {_URL}."
         )
 
 

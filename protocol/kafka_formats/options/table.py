@@ -119,8 +119,8 @@ def _rows_of(column: str) -> PayloadRows:
         Option(f"{column}.subject.name.strategy", _parse_strategy, ALL, "TopicNameStrategy").about(
             "The parts of the subject's name, as in Confluent's serializers: "
             f"`TopicNameStrategy`, the topic's name and `-{column}`; `RecordNameStrategy`, the "
-            f"full name in the schema, so a read needs `{column}.schema`; or "
-            "`TopicRecordNameStrategy`, the topic's name, `-`, and the full name in the schema."
+            f"full name in the schema, so a read needs `{column}.schema` or `{column}.subjects`; "
+            "or `TopicRecordNameStrategy`, the topic's name, `-`, and the full name in the schema."
         ),
         Option(f"{column}.subject.version", _parse_version, ALL, "latest").about(
             "The version of the subject for reads and writes. A read resolves records of older and "

@@ -38,7 +38,7 @@ class TypeNumbers(Protocol):
     """Finds the types of payloads whose schema has several."""
 
     def of(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Longs:
-        """The place of each payload's type among those of the schema; -1 if there is none."""
+        """The place of each payload's type among the types of the schema; -1 without a type."""
 
     def number_in(self, payload: bytes) -> int:
         """The place of the type of a payload without its frame.
@@ -182,7 +182,7 @@ class PayloadFormat(ABC):
         """Full name -> the schema of each record type of a subject's schema."""
         name = self.name_of(schema)
         if not name:
-            raise SchemaError("it has no name, which is that of its record type")
+            raise SchemaError("it has no name, and a record type needs one")
         return {name: schema}
 
     def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:

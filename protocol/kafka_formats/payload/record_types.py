@@ -1,7 +1,6 @@
 """Payloads of several record types in one column: a struct with a member for each type.
 
-A payload's type follows from the schema that its id names, never from what is in it alone. No
-format and no registry enter here.
+The schema of a payload, which its id names, decides its type. No format and no registry enter here.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class RecordTypesFactory:
         member = self.members.get(name)
         if member is None:
             return SchemaError(
-                f"the record type {name!r} is none of those that {self.option} names: "
+                f"the record type {name!r} is unknown: {self.option} names "
                 f"{', '.join(self.members)}"
             )
         if member.place is None or member.decoders is None:
@@ -87,7 +86,7 @@ class _Placed(NamedTuple):
     decoder: PayloadDecoder
 
 
-# Of one type: None decodes nothing, and an error breaks all payloads.
+# None decodes nothing, and an error breaks all payloads of a type.
 _Reader: TypeAlias = "_Placed | SchemaError | None"
 
 
@@ -143,5 +142,5 @@ class RecordTypesDecoder:
         if isinstance(reader, SchemaError):
             return PayloadError("", str(reader))
         if reader is None:
-            return PayloadError("", "the header of its schema does not tell its record type")
+            return PayloadError("", "the header of its schema does not name its record type")
         return reader.decoder.explain(payload)

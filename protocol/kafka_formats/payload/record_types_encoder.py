@@ -72,7 +72,7 @@ class RecordTypesEncoder:
         """Check that values of a type can be written.
 
         Raises:
-            SchemaError: It is no struct of record types, or a member does not fit its schema.
+            SchemaError: It is not a struct of record types, or a member does not fit its schema.
         """
         self._check_names(data_type)
         for field in data_type:
@@ -88,6 +88,6 @@ class RecordTypesEncoder:
         if others or not {*names} - {TYPE_FIELD}:
             given = f"the field {others[0]!r}" if others else str(data_type)
             raise SchemaError(
-                f"{given} is none of the record types: the column is a struct of some of "
+                f"{given} is not one of the record types: the column is a struct of some of "
                 f"{', '.join(self.types)}"
             )

@@ -19,14 +19,14 @@ from google.protobuf.message import DecodeError, Message
 
 from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.arrow.bytes_cursor import Cursor
-from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.errors import PayloadError
 from kafka_formats.payload.columns import decode_present
 from kafka_formats.payload.format import SchemaById, Values
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.decode import read
 from kafka_formats.protobuf.decode_parsed import decode_parsed
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
-from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, read_index
+from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, index_in_header
 from kafka_formats.protobuf.layout import Layout, layout_for
 from kafka_formats.protobuf.plan import MessagePlan, plan_for
 from kafka_formats.protobuf.proto_text import messages_of
@@ -249,21 +249,6 @@ class ProtobufDecoderFactory:
             names = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
             return ProtobufPayloadDecoder(message, names, style=GLUE)
         return ProtobufPayloadDecoder(message, messages_of(self.schema_by_id(schema_id)))
-
-
-def index_in_header(suffix: bytes) -> Index:
-    """The message index after the id of a schema in a header.
-
-    Raises:
-        SchemaError: It is invalid.
-    """
-    try:
-        index, end = read_index(suffix, 0)
-    except PayloadError as error:
-        raise SchemaError(f"the header of the schema: {error}") from error
-    if end != len(suffix):
-        raise SchemaError(f"the header of the schema has {len(suffix) - end} bytes too many")
-    return index
 
 
 def factory_for(

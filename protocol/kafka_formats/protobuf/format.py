@@ -97,7 +97,7 @@ class ProtobufFormat(PayloadFormat):
         return record_types(schema, subject)
 
     def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
-        """Those of the written schema, by the message index."""
+        """The messages of the written schema, by their index."""
         _require()
         from kafka_formats.protobuf.record_types import types_in
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_formats.errors import PayloadError
+from kafka_formats.errors import PayloadError, SchemaError
 
 Index: TypeAlias = tuple[int, ...]
 
@@ -51,6 +51,21 @@ def read_index(payload: bytes, at: int) -> tuple[Index, int]:
         number, at = _read_zigzag(payload, at)
         index.append(number)
     return tuple(index), at
+
+
+def index_in_header(suffix: bytes) -> Index:
+    """The message index after the id of a schema in a header.
+
+    Raises:
+        SchemaError: It is invalid.
+    """
+    try:
+        index, end = read_index(suffix, 0)
+    except PayloadError as error:
+        raise SchemaError(f"the header of the schema: {error}") from error
+    if end != len(suffix):
+        raise SchemaError(f"the header of the schema has {len(suffix) - end} bytes too many")
+    return index
 
 
 def write_index(index: Sequence[int]) -> bytes:

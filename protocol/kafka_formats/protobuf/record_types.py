@@ -16,8 +16,7 @@ from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.format import RecordTypes, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf.decoder import index_in_header
-from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle
+from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, index_in_header
 from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, Longs, SchemaId
 
@@ -63,7 +62,7 @@ class _Numbers:
     """Reads message indexes.
 
     Attributes:
-        places: Index -> the place of its message among those of the schema.
+        places: Index -> the place of its message among the messages of the schema.
         style: How indexes are written.
     """
 

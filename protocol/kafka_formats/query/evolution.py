@@ -115,7 +115,7 @@ class Evolution:
         return path_of(self.column, self.member)
 
     def _written(self, number: SchemaId) -> SchemaText | None:
-        """The schema with an id; of several record types that of this one, None if it is not there.
+        """The schema with an id, or its part for the record type; None if it lacks the type.
 
         Raises:
             SchemaError: There is no such schema, or its record types have no names.
@@ -186,7 +186,7 @@ class Evolution:
 
 @dataclass(frozen=True, slots=True)
 class TypesEvolution:
-    """Compares the schemas of payloads with those of a query's record types. Pickled with tasks.
+    """Compares the schemas of payloads with the record types of a query. Pickled with tasks.
 
     Attributes:
         known: For each record type that the query reads.

@@ -54,7 +54,7 @@ class TypeSchemas:
     are_known: bool = True
 
     def older(self) -> Iterator[KnownSchema]:
-        """Those of the versions before the latest, newest first."""
+        """The schemas of the versions before the latest, newest first."""
         for known in self.column.older():
             schema = parts_of(self.payload, known).get(self.name)
             if schema is not None:
@@ -103,17 +103,17 @@ def parts_of(payload: PayloadOptions, known: KnownSchema) -> Mapping[str, Schema
         return FORMATS[payload.format].record_types(known.schema, known.subject)
     except SchemaError as error:
         raise KafkaConfigError(
-            f"The record types of the {payload.column}s cannot be told from {known.origin}: {error}"
+            f"The record types of the {payload.column}s cannot be found in {known.origin}: {error}"
         ) from error
 
 
 def member_names(names: Sequence[str], column: str) -> dict[str, str]:
     """Full name -> name of the member: the short name, or the full one where two are equal.
 
-    Spark does not tell names apart that differ in case only.
+    To Spark names that differ in case only are the same.
 
     Raises:
-        KafkaConfigError: Two full names are equal to Spark, or one is that of TYPE_FIELD.
+        KafkaConfigError: Two full names are the same to Spark, or one is TYPE_FIELD.
     """
     short = {name: match[1] if (match := _DOTTED.fullmatch(name)) else name for name in names}
     counts = Counter(each.casefold() for each in short.values())
@@ -125,8 +125,8 @@ def member_names(names: Sequence[str], column: str) -> dict[str, str]:
     for name, member in members.items():
         if taken[member.casefold()] > 1:
             raise KafkaConfigError(
-                f"The record type {name!r} of the {column}s has a name that Spark does not tell "
-                f"apart from another one: leave its subject out of {column}.subjects."
+                f"The record type {name!r} of the {column}s has a name that Spark takes "
+                f"for another one: leave its subject out of {column}.subjects."
             )
     return members
 
@@ -196,7 +196,7 @@ def types_read(
 
 
 def _check(payload: PayloadOptions, types: Sequence[RecordType], to: pa.DataType) -> None:
-    """Refuse a wanted type that is no struct of these types."""
+    """Refuse a wanted type that is not a struct of these types."""
     members = [TYPE_FIELD, *(each.member for each in types)]
     if not pa.types.is_struct(to) or not to.num_fields:
         raise KafkaConfigError(

@@ -91,7 +91,7 @@ def _encoder_of_types(
     types = {}
     for each in record_types_of(payload, schemas):
         known = only_schema(payload, each.schemas.latest)
-        # Of a subject in Confluent's registry: reads only have UUIDs.
+        # An id in Confluent's registry: only reads have UUIDs.
         frame = id_frame(cast("int", known.id)) + format_.frame_suffix(
             whole[known.subject], each.name
         )
