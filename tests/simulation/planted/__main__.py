@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -42,7 +43,8 @@ def main() -> int:
     table = Table("planted fault", "seed", "seconds", "found by", "what it said")
     missed = 0
     with ThreadPoolExecutor(arguments.jobs) as threads:
-        run = partial(_hunted, seconds=arguments.seconds, seeds=arguments.seeds)
+        before = {name: each.get("seed") for name, each in read(arguments.results).items()}
+        run = partial(_hunted, arguments.seconds, arguments.seeds, before)
         for fault, found in zip(faults, threads.map(run, faults), strict=True):
             seed, judge = (
                 ("", found.test) if isinstance(found, FoundByTest) else (found.seed, found.judge)
@@ -60,8 +62,12 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _hunted(fault: Planted, seconds: float, seeds: int) -> Found | FoundByTest:
-    return hunt_by_tests(fault, seconds) if fault.judges else hunt(fault, seconds, seeds)
+def _hunted(
+    seconds: float, seeds: int, before: Mapping[str, int | None], fault: Planted
+) -> Found | FoundByTest:
+    if fault.judges:
+        return hunt_by_tests(fault, seconds)
+    return hunt(fault, seconds, seeds, before.get(fault.name))
 
 
 if __name__ == "__main__":

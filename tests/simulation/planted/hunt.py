@@ -67,8 +67,13 @@ class Found(NamedTuple):
     text: str
 
 
-def hunt(fault: Planted, seconds: float, seeds: int = SEEDS) -> Found:
-    """Run so many seeds with the fault in them, for so long at most."""
+def hunt(
+    fault: Planted, seconds: float, seeds: int = SEEDS, found_before: int | None = None
+) -> Found:
+    """Run so many seeds with the fault in them, for so long at most.
+
+    The seed that found it before is run first, if there is one.
+    """
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -84,7 +89,10 @@ def hunt(fault: Planted, seconds: float, seeds: int = SEEDS) -> Found:
             lines, end = _lines(command, root, path, left)
             return found_in(lines, end, time.monotonic() - begin)
 
-        return by_the_fault(order_of(fault, seeds), run, lambda seed: bool(result_of(seed).broken))
+        order = order_of(fault, seeds)
+        if found_before is not None:
+            order = [*dict.fromkeys([found_before, *order])]
+        return by_the_fault(order, run, lambda seed: bool(result_of(seed).broken))
 
 
 def by_the_fault(
