@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_formats.errors import MalformedRecordError, PayloadError, SchemaEvolvedError
 from kafka_formats.query.record_types import member_names
@@ -414,3 +416,27 @@ def test_values_without_one_member(row: Row, reason: str) -> None:
 def test_columns_that_have_no_types(to: pa.DataType, more: Mapping[str, str], reason: str) -> None:
     with types(AVRO) as topic, pytest.raises(KafkaConfigError, match=reason):
         topic.write(pa.nulls(1, to), more)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@given(data=st.data())
+def test_many_payloads_are_read_as_each_by_itself(form: Form, data: st.DataObject) -> None:
+    with types(form) as topic:
+        query = topic.query(PERMISSIVE, columns=("value", "_error"))
+        texts = st.text(max_size=3)
+        numbers = st.integers(-(2**63), 2**63 - 1)
+        orders = st.builds(
+            lambda n, who: topic.value(1, SECOND, {"id": n, "who": who}), numbers, texts
+        )
+        paid = st.builds(
+            lambda n, card: topic.value(2, PAID, {"id": n, "card": card}), numbers, texts
+        )
+        framed = st.builds(
+            lambda number, rest: PREFIX.frame(form, number, rest),
+            st.sampled_from([1, 2, 9]),
+            st.binary(max_size=4),
+        )
+        some = st.one_of(orders, paid, framed, st.just(NULL), st.binary(max_size=7).map(Value))
+        batches = data.draw(st.lists(st.lists(some, max_size=9), max_size=3))
+        alone = [row for batch in batches for value in batch for row in query.read(value)]
+        assert query.read_batches(*batches) == alone
