@@ -70,9 +70,9 @@ class AvroFormat(PayloadFormat):
         """The types of the writer's schema."""
         return types_in(schema_by_id(schema_id))
 
-    def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:
+    def frame_suffix(self, schema: SchemaText) -> bytes:
         """The number of a union's type."""
-        return b"" if record_type is None else number_of(schema, record_type)
+        return number_of(schema)
 
     def encoder(self, schema: SchemaText) -> AvroEncoder:
         """The encoder with `schema` as the writer's schema."""

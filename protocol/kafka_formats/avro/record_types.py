@@ -5,10 +5,8 @@ Source: Apache Avro 1.12, "Unions"; Confluent's "Multiple event types in the sam
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -32,9 +30,8 @@ def record_types(schema: SchemaText) -> Mapping[str, SchemaText]:
     tree = parsed(schema)
     if not isinstance(tree, Union):
         return {_name_of(tree): schema}
-    texts = [*_branches(schema)]
-    pairs = zip(tree.branches, texts, strict=True)
-    return {_name_of(branch): text for branch, text in pairs if kind_of(branch) != "null"}
+    names = [_name_of(each) for each in tree.branches if kind_of(each) != "null"]
+    return {name: replace(schema, message=name) for name in names}
 
 
 def types_in(writer: SchemaText) -> RecordTypes:
@@ -50,14 +47,13 @@ def types_in(writer: SchemaText) -> RecordTypes:
     return RecordTypes(names, _Numbers(len(names)))
 
 
-def number_of(schema: SchemaText, record_type: str) -> bytes:
-    """What is before a value of a record type: the number of a union's type; else nothing."""
-    tree = parsed(schema)
-    if not isinstance(tree, Union):
+def number_of(schema: SchemaText) -> bytes:
+    """What is before a value of a type of a union: its number; nothing before other values."""
+    union = parsed(replace(schema, message=None))
+    if schema.message is None or not isinstance(union, Union):
         return b""
-    place = [kind_of(each) for each in tree.branches].index(record_type)
-    (number,) = varint_array(np.array([place])).to_pylist()
-    return bytes(number)
+    place = [kind_of(each) for each in union.branches].index(schema.message)
+    return bytes(varint_array(np.array([place]))[0].as_py())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +68,8 @@ class _Numbers:
         is_broken = np.zeros(len(payloads), dtype=np.bool_)
         cursor = Cursor(data_of(payloads), bounds[:-1] + skipped_bytes, bounds[1:], is_broken)
         number = cursor.longs()
+        # It reads beyond payloads that are cut off.
+        cursor.fail(cursor.at > cursor.end)
         return np.where(cursor.is_broken | (number < 0) | (number >= self.count), -1, number)
 
     def number_in(self, payload: bytes) -> int:
@@ -94,16 +92,3 @@ def _name_of(schema: Schema) -> str:
     if isinstance(schema, Array | Map | Union):
         raise SchemaError(f"the record type {kind_of(schema)} has no name")
     return schema.name
-
-
-def _branches(schema: SchemaText) -> Iterator[SchemaText]:
-    """Each type of a union as a schema of its own: it may use the names of earlier ones."""
-    union: Any = json.loads(schema.text)
-    while isinstance(union, dict):
-        union = union["type"]
-    known = schema.dependencies
-    for branch in union:
-        text = json.dumps(branch)
-        yield SchemaText(text, known)
-        if isinstance(branch, dict):
-            known = (*known, ("", text))

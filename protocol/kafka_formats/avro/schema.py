@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from kafka_formats.avro.logical import Logical, logical_of
@@ -114,12 +115,21 @@ Named: TypeAlias = "Fixed | Enum | RecordSchema"
 
 
 def parsed(schema: SchemaText) -> Schema:
-    """The tree of a schema.
+    """The tree of a schema, or of the type of a union that its message names.
 
     Raises:
         SchemaError: The text is not a valid schema.
     """
-    return parse_schema(schema.text, [text for _, text in schema.dependencies])
+    tree = _tree(schema.text, tuple(text for _, text in schema.dependencies))
+    if schema.message is None or not isinstance(tree, Union):
+        return tree
+    return next(each for each in tree.branches if kind_of(each) == schema.message)
+
+
+# One text is read as each type of its union.
+@lru_cache(maxsize=100)
+def _tree(text: str, references: tuple[str, ...]) -> Schema:
+    return parse_schema(text, references)
 
 
 def parse_schema(text: str, references: Sequence[str] = ()) -> Schema:

@@ -206,8 +206,8 @@ class PayloadFormat(ABC):
         """
         return None
 
-    def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:  # noqa: ARG002
-        """The bytes between the id of a schema and a payload, of one of several record types."""
+    def frame_suffix(self, schema: SchemaText) -> bytes:  # noqa: ARG002
+        """The bytes between the id of a schema and a payload."""
         return b""
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:

@@ -23,7 +23,8 @@ class SchemaText:
         text: In the language of its format.
         dependencies: Name and text of all schemas that it refers to, dependencies before the
             schemas that need them.
-        message: The name of the message, for a format whose schemas have several. None: the first.
+        message: The full name of a type, for a schema that has several: messages of Protobuf, types
+            of a union of Avro. None: the first message, the whole union.
     """
 
     text: str

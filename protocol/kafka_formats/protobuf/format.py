@@ -110,13 +110,13 @@ class ProtobufFormat(PayloadFormat):
             "change with their order: give the schema"
         )
 
-    def frame_suffix(self, schema: SchemaText, record_type: str | None = None) -> bytes:
+    def frame_suffix(self, schema: SchemaText) -> bytes:
         """The message index."""
         _require()
         from kafka_formats.protobuf.descriptors import name_in, place_of
         from kafka_formats.protobuf.indexes import write_index
 
-        return write_index(place_of(schema, record_type or name_in(schema)))
+        return write_index(place_of(schema, name_in(schema)))
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
         """The files of a descriptor set, except files that every registry knows."""

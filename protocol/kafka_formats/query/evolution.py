@@ -10,7 +10,7 @@ Source: the modes are as for `schemaEvolutionMode` of Databricks' `from_avro`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -153,35 +153,12 @@ class Evolution:
         told = self.schemas.places(number)
         newer = [
             place
-            for place in (self._places_by_text(number) if told is None else told)
+            for place in (
+                _places_by_text(number, self.versions, self.schemas) if told is None else told
+            )
             if place.subject in self.versions and place.version > self.versions[place.subject]
         ]
         return max(newer, key=lambda place: place.version, default=None)
-
-    def _places_by_text(self, number: SchemaId) -> Iterator[Place]:
-        """The newer versions with a schema's text, for a registry that does not list them."""
-        try:
-            written = self.schemas(number)
-        except UnknownSchemaError:
-            raise
-        except SchemaError:
-            # It is one of another format, as a newer version may be.
-            return
-        registry = source_with(self.schemas.config)
-        for subject, read_version in self.versions.items():
-            try:
-                newer = [each for each in registry.versions(subject) if each > read_version]
-            except NotFoundError:
-                continue
-            for version in sorted(newer, reverse=True):
-                body = registry.version(subject, version).schema
-                try:
-                    text = schema_text_of(body, self.schemas.format, subject)
-                except SchemaError:
-                    continue
-                if text == written:
-                    yield Place(subject, version)
-                    break
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +195,7 @@ class TypesEvolution:
             return None
 
     def _of_new_type(self, number: SchemaId) -> Refusal | None:
-        places = [each for each in self.schemas.places(number) or () if self._is_later(each)]
-        for subject, version in places:
+        for subject, version in filter(self._is_later, self._places(number)):
             try:
                 parts = FORMATS[self.schemas.format].record_types(self.schemas(number), subject)
             except UnknownSchemaError:
@@ -237,11 +213,55 @@ class TypesEvolution:
                 )
         return None
 
+    def _places(self, number: SchemaId) -> Iterable[Place]:
+        places = self.schemas.places(number)
+        if places is not None:
+            return places
+        added = {}
+        if self.pattern is not None:
+            listed = source_with(self.schemas.config).subjects()
+            added = dict.fromkeys(filter(re.compile(self.pattern).fullmatch, listed), 0)
+        return _places_by_text(number, added | dict(self.versions), self.schemas)
+
     def _is_later(self, place: Place) -> bool:
         """Whether a query that is started now would read a version of a subject."""
         if place.subject in self.versions:
             return place.version > self.versions[place.subject]
         return self.pattern is not None and bool(re.fullmatch(self.pattern, place.subject))
+
+
+def _places_by_text(
+    number: SchemaId, versions: Mapping[str, int], schemas: SchemasById
+) -> Iterator[Place]:
+    """The newer versions with a schema's text, for a registry that does not list them.
+
+    Args:
+        number: The schema.
+        versions: Subject -> the version before the newer ones.
+        schemas: Finds the schema.
+    """
+    try:
+        written = schemas(number)
+    except UnknownSchemaError:
+        raise
+    except SchemaError:
+        # It is one of another format, as a newer version may be.
+        return
+    registry = source_with(schemas.config)
+    for subject, read_version in versions.items():
+        try:
+            newer = [each for each in registry.versions(subject) if each > read_version]
+        except NotFoundError:
+            continue
+        for version in sorted(newer, reverse=True):
+            body = registry.version(subject, version).schema
+            try:
+                text = schema_text_of(body, schemas.format, subject)
+            except SchemaError:
+                continue
+            if text == written:
+                yield Place(subject, version)
+                break
 
 
 def _shown(type_: pa.DataType) -> str:

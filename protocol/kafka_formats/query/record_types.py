@@ -117,6 +117,10 @@ def member_names(names: Sequence[str], column: str) -> dict[str, str]:
     """
     short = {name: match[1] if (match := _DOTTED.fullmatch(name)) else name for name in names}
     counts = Counter(each.casefold() for each in short.values())
+    for name in names:
+        # A type without a package would take the member that another one has without it.
+        if "." not in name and counts[name.casefold()] > 1:
+            raise _ambiguous(name, column)
     members = {
         name: each if counts[each.casefold()] == 1 and each.casefold() != TYPE_FIELD else name
         for name, each in short.items()
@@ -124,11 +128,15 @@ def member_names(names: Sequence[str], column: str) -> dict[str, str]:
     taken = Counter([TYPE_FIELD, *(each.casefold() for each in members.values())])
     for name, member in members.items():
         if taken[member.casefold()] > 1:
-            raise KafkaConfigError(
-                f"The record type {name!r} of the {column}s has a name that Spark takes "
-                f"for another one: leave its subject out of {column}.subjects."
-            )
+            raise _ambiguous(name, column)
     return members
+
+
+def _ambiguous(name: str, column: str) -> KafkaConfigError:
+    return KafkaConfigError(
+        f"The record type {name!r} of the {column}s has the short name of another one, or a name "
+        f"that Spark takes for it: leave its subject out of {column}.subjects."
+    )
 
 
 def struct_of(payload: PayloadOptions, types: Sequence[RecordType]) -> pa.StructType:

@@ -87,14 +87,11 @@ def _encoder_of_types(
             "does not: register a schema for each record type, and remove it."
         )
     format_ = FORMATS[payload.format]
-    whole = {each.subject: each.schema for each in schemas.latest}
     types = {}
     for each in record_types_of(payload, schemas):
         known = only_schema(payload, each.schemas.latest)
         # An id in Confluent's registry: only reads have UUIDs.
-        frame = id_frame(cast("int", known.id)) + format_.frame_suffix(
-            whole[known.subject], each.name
-        )
+        frame = id_frame(cast("int", known.id)) + format_.frame_suffix(known.schema)
         encoder = ColumnEncoder(frame, format_.encoder(known.schema))
         types[each.member] = WrittenType(each.name, encoder)
         _log.info("The record type %s is written with %s.", each.name, known.origin)
