@@ -38,6 +38,10 @@ class SchemaError(FormatError):
     """A schema is invalid or uses an unsupported feature, or two schemas do not fit each other."""
 
 
+class NoFieldsError(SchemaError):
+    """A schema has no fields, and so no type in Spark."""
+
+
 class UnknownSchemaError(SchemaError):
     """A payload names a schema that the registry does not have."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 
 class Received(NamedTuple):
@@ -66,6 +67,7 @@ def subjects(
 
     def respond(request: Received) -> Reply:
         parts = request.path.partition("?")[0].strip("/").split("/")
+        parts = [*map(unquote, parts)]
         if parts[:2] == ["schemas", "ids"]:
             found = by_id.get(int(parts[2]))
             if parts[3:] and (found or not tells_places):

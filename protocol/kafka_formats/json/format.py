@@ -64,8 +64,8 @@ class JsonFormat(PayloadFormat):
         title = schemas.name_of(schema)
         if not title:
             raise SchemaError(
-                "it has no title, which is the name of its record type; of oneOf, no payload says "
-                "which one it has: name the subjects of its types"
+                "it has no title, which is the name of its record type; a payload of oneOf does "
+                "not name its type: list the subjects of the types"
             )
         return {title: schema}
 

@@ -6,6 +6,7 @@ So nothing of a payload is lost because Spark has no type for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -38,7 +39,11 @@ _SIMPLE: Final[Mapping[frozenset[str], pa.DataType]] = {
 def title_of(schema: SchemaText) -> str:
     """The title of a JSON Schema: the name of its record for Confluent's clients."""
     document = parsed(schema.text, "the schema")
-    return str(document.get("title", "")) if isinstance(document, dict) else ""
+    title = document.get("title") if isinstance(document, dict) else None
+    # Half of a surrogate pair has no encoding.
+    if not isinstance(title, str) or re.search(r"[\ud800-\udfff]", title):
+        return ""
+    return title
 
 
 class JsonSchema:

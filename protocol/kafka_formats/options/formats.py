@@ -177,6 +177,11 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
     if not payloads:
         return None
     for each in payloads:
+        if each.subjects_pattern:
+            raise KafkaConfigError(
+                f"Option '{each.column}.subjects.pattern' is for reads: name the subjects to write "
+                f"with in {each.column}.subjects."
+            )
         if each.framing in _ONLY_READ:
             raise KafkaConfigError(
                 f"Option '{each.column}.framing' is {each.framing.value}, which is for reads: "
@@ -306,7 +311,7 @@ def _check_types(payload: PayloadOptions, rows: PayloadRows, given: Mapping[str,
     if payload.framing not in {Framing.CONFLUENT, Framing.GLUE}:
         raise KafkaConfigError(
             f"Option '{row.name}' needs the ids of schemas in a registry, by which record types "
-            f"differ: set {_URL}."
+            f"differ: set {_URL}, and {rows.framing.name} to confluent."
         )
 
 

@@ -14,9 +14,14 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import in_rows, with_type
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.payload.format import DecoderFactory, PayloadDecoder, RecordTypes, Values
+from kafka_formats.payload.format import Bools, DecoderFactory, PayloadDecoder, RecordTypes, Values
 from kafka_formats.schema_ids.frames import Longs, SchemaId
-from kafka_protocol.columnar.arrays.arrow_memory import array_of, array_of_bools, indices_of
+from kafka_protocol.columnar.arrays.arrow_memory import (
+    array_of,
+    array_of_bools,
+    indices_of,
+    is_valid,
+)
 
 TYPE_FIELD: Final = "_type"
 """The field with the full name of a value's record type."""
@@ -102,6 +107,7 @@ class RecordTypesDecoder:
         """Decode payloads after frames of one size."""
         number = self._numbers(payloads, skipped_bytes)
         is_broken = number < 0
+        is_null = np.array([name is None for name in self.types.names])[number] | is_broken
         columns: dict[int, pa.Array] = {}
         for place in np.unique(number[~is_broken]).tolist():
             is_own, reader = number == place, self.readers[place]
@@ -111,18 +117,21 @@ class RecordTypesDecoder:
                 own = payloads if is_own.all() else payloads.take(indices_of(is_own.nonzero()[0]))
                 values, broken = reader.decoder.decode(own, skipped_bytes)
                 is_broken[is_own] = broken
+                # As the null of JSON.
+                is_null[is_own] |= ~is_valid(values)
                 to = self.type.field(reader.place).type
                 columns[reader.place] = in_rows(is_own, with_type(values, to))
-        return Values(self._structs(number, columns), is_broken)
+        return Values(self._structs(number, columns, is_null), is_broken)
 
     def _numbers(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Longs:
         if self.types.numbers is None:
             return np.zeros(len(payloads), dtype=np.int64)
         return self.types.numbers.of(payloads, skipped_bytes)
 
-    def _structs(self, number: Longs, columns: Mapping[int, pa.Array]) -> pa.StructArray:
+    def _structs(
+        self, number: Longs, columns: Mapping[int, pa.Array], is_null: Bools
+    ) -> pa.StructArray:
         names = pa.array(self.types.names, pa.string())
-        is_null = np.array([name is None for name in self.types.names])[number] | (number < 0)
         arrays = [
             names.take(array_of(np.where(is_null, 0, number), pa.int64(), is_null))
             if field.name == TYPE_FIELD

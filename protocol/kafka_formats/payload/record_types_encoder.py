@@ -53,11 +53,15 @@ class RecordTypesEncoder:
             raise PayloadError("", f"{wrong or 'no'} members of a value are not null: give one")
         pieces, rows = [], []
         for name, column in columns.items():
+            if not given[name].any():
+                continue
             own = indices_of(given[name].nonzero()[0])
             if said is not None:
                 self._check_said(said.take(own), name)
             pieces.append(encode_column(column.take(own), self.types[name].encoder, name))
             rows.append(np.flatnonzero(given[name]))
+        if not pieces:
+            return pa.array([], pa.binary())
         place = np.argsort(np.concatenate(rows))
         return pa.concat_arrays(pieces).take(indices_of(place))
 
@@ -84,6 +88,10 @@ class RecordTypesEncoder:
 
     def _check_names(self, data_type: pa.DataType) -> None:
         names = [field.name for field in data_type] if pa.types.is_struct(data_type) else []
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise SchemaError(f"the field {twice[0]!r} is there twice: name it once")
+        if TYPE_FIELD in names and not _is_text(data_type.field(TYPE_FIELD).type):
+            raise SchemaError(f"the field {TYPE_FIELD} is not a string")
         others = [name for name in names if name not in {*self.types, TYPE_FIELD}]
         if others or not {*names} - {TYPE_FIELD}:
             given = f"the field {others[0]!r}" if others else str(data_type)
@@ -91,3 +99,9 @@ class RecordTypesEncoder:
                 f"{given} is not one of the record types: the column is a struct of some of "
                 f"{', '.join(self.types)}"
             )
+
+
+def _is_text(data_type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(data_type):
+        return _is_text(data_type.value_type)
+    return bool(pa.types.is_string(data_type) or pa.types.is_large_string(data_type))

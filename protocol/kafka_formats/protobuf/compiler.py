@@ -12,6 +12,7 @@ import importlib
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
@@ -42,7 +43,6 @@ class Files(tuple[FileDescriptorProto, ...]):
         return self[-1]
 
 
-@lru_cache(maxsize=200)
 def compiled(schema: SchemaText) -> Files:
     """The files of a schema.
 
@@ -50,7 +50,13 @@ def compiled(schema: SchemaText) -> Files:
         SchemaError: A text is invalid, an import is missing, or no file of a set has the message.
     """
     if schema.text.startswith(DESCRIPTOR_SET):
-        return _of_set(schema.text.removeprefix(DESCRIPTOR_SET), schema.message)
+        return _of_set(schema.text, schema.message)
+    # Once for all messages of a text.
+    return _compiled(replace(schema, message=None))
+
+
+@lru_cache(maxsize=200)
+def _compiled(schema: SchemaText) -> Files:
     for name, _ in schema.dependencies:
         _check_name(name)
     own = _free_name({name for name, _ in schema.dependencies})
@@ -78,10 +84,12 @@ def is_built_in(name: str) -> bool:
     return _BUILT_IN.fullmatch(name) is not None or name in CONFLUENT_FILES
 
 
+@lru_cache(maxsize=200)
 def _of_set(text: str, message: str | None) -> Files:
     """The files that the message needs, its own last; without a message, the last file's."""
+    encoded = text.removeprefix(DESCRIPTOR_SET)
     try:
-        files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
+        files = FileDescriptorSet.FromString(base64.b64decode(encoded, validate=True)).file
     except (binascii.Error, ValueError, DecodeError) as error:
         raise SchemaError(
             "it is not a FileDescriptorSet: make it with protoc --descriptor_set_out=... "

@@ -5,7 +5,8 @@ Source: Confluent's "Wire format" and "Multiple event types in the same topic".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,24 +20,36 @@ from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, index_in_header
 from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, Longs, SchemaId
+from kafka_protocol.columnar.arrays.arrow_memory import indices_of
 
 _FIRST: Final[Index] = (0,)
+# Of Confluent's registry, before the name of a subject.
+_CONTEXT: Final = re.compile(r"^:\.[^:]*:")
+# Nearly all indexes have fewer bytes.
+_SHORT: Final = 8
 
 
 def record_types(schema: SchemaText, subject: str) -> Mapping[str, SchemaText]:
     """Full name -> the schema of each record type, with its message named.
 
-    A subject by the name of a message has that one only, as RecordNameStrategy and
-    TopicRecordNameStrategy name it.
+    A subject by the name of a message, also of one within another, has that one only, as
+    RecordNameStrategy and TopicRecordNameStrategy name it.
 
     Raises:
         SchemaError: The schema is invalid, or has no message.
     """
-    names = [name for place, name in messages_of(schema).items() if len(place) == 1]
-    own = [name for name in names if subject == name or subject.endswith(f"-{name}")]
-    if not names:
+    messages = messages_of(schema)
+    outer = [name for place, name in messages.items() if len(place) == 1]
+    if not outer:
         raise SchemaError("it has no message")
-    return {name: replace(schema, message=name) for name in own or names}
+    plain = _CONTEXT.sub("", subject)
+    own = [name for name in messages.values() if _is_of(plain, name)]
+    return {name: replace(schema, message=name) for name in own or outer}
+
+
+def _is_of(subject: str, name: str) -> bool:
+    """Whether a strategy names the subject by a message: `orders-value` is by the topic."""
+    return subject == name or (subject.endswith(f"-{name}") and name not in {"key", "value"})
 
 
 def types_in(schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
@@ -53,6 +66,8 @@ def types_in(schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
         return RecordTypes([name])
     style = GLUE if isinstance(schema_id, GlueVersion) else CONFLUENT
     messages = style.by_index(messages_of(schema_by_id(schema_id)))
+    if not messages:
+        raise SchemaError("its schema has no message")
     places = {index: place for place, index in enumerate(messages)}
     return RecordTypes([*messages.values()], _Numbers(places, style))
 
@@ -75,14 +90,27 @@ class _Numbers:
         # Nearly all payloads have the short index of the first message.
         is_first = (data_of(payloads).take(at, mode="clip") == 0) & (at < end) & (skipped_bytes > 0)
         number = np.full(len(payloads), self.places.get(_FIRST, -1), dtype=np.int64)
-        for row in np.flatnonzero(~is_first).tolist():
-            number[row] = self._number_or_none(payloads[row].as_py(), skipped_bytes)
+        others = np.flatnonzero(~is_first)
+        number[others] = -1
+        if skipped_bytes:
+            # Without bytes before them, the id is in a header, without an index.
+            given = payloads.take(indices_of(others)).to_pylist()
+            number[others] = self._numbers([each[skipped_bytes:] for each in given])
         return number
 
-    def _number_or_none(self, payload: bytes, start: int) -> int:
+    def _numbers(self, payloads: Sequence[bytes]) -> list[int]:
+        """Of payloads with an index each; those of equal beginnings are read once."""
+        known = {start: self._or_none(start) for start in {each[:_SHORT] for each in payloads}}
+        numbers = []
+        for payload in payloads:
+            number = known[payload[:_SHORT]]
+            is_whole = number >= 0 or len(payload) <= _SHORT
+            numbers.append(number if is_whole else self._or_none(payload))
+        return numbers
+
+    def _or_none(self, payload: bytes) -> int:
         try:
-            # Without bytes before it, the id is in a header, without an index.
-            return self.number_in(payload[start:]) if start else -1
+            return self.number_in(payload)
         except PayloadError:
             return -1
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import NoFieldsError, SchemaError
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
@@ -43,11 +43,12 @@ def message_type(message: Descriptor) -> pa.DataType:
     """The type of a message: a struct of its fields.
 
     Raises:
-        SchemaError: It contains itself, or has no fields.
+        NoFieldsError: It has no fields.
+        SchemaError: It contains itself.
     """
     struct = _struct(message, (message.full_name,))
     if struct is None:
-        raise SchemaError(f"the message {message.full_name} has no fields")
+        raise NoFieldsError(f"the message {message.full_name} has no fields")
     return struct
 
 

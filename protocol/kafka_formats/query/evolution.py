@@ -185,33 +185,42 @@ class TypesEvolution:
         Raises:
             RegistryError: The registry cannot be asked.
         """
-        for each in self.known:
-            if refused := each.refusal(schema_id, decoders):
-                return refused
         number = schema_id.schema_id if isinstance(schema_id, InHeader) else schema_id
         try:
-            return None if self.schemas.is_known(number) else self._of_new_type(number)
+            if self.schemas.is_known(number):
+                return self._of_known_types(schema_id, decoders)
+            place = next(filter(self._is_later, self._places(number)), None)
+            if place is None:
+                return None
+            refused = self._of_known_types(schema_id, decoders)
+            return refused or self._of_new_type(number, place)
         except UnknownSchemaError:
             return None
 
-    def _of_new_type(self, number: SchemaId) -> Refusal | None:
-        for subject, version in filter(self._is_later, self._places(number)):
-            try:
-                parts = FORMATS[self.schemas.format].record_types(self.schemas(number), subject)
-            except UnknownSchemaError:
-                raise
-            except SchemaError:
-                # What becomes of the payload is a matter of the mode.
-                return None
-            if added := [name for name in parts if name not in self.names]:
-                return Refusal(
-                    "[KAFKA_SCHEMA_EVOLVED]",
-                    f"has version {version} of the subject {subject!r} (schema id {number}), with "
-                    f"record types that the query's columns lack: {', '.join(added)}. Start the "
-                    "query again: it has them then. If .schema(...) names its fields, add them "
-                    "there.",
-                )
+    def _of_known_types(self, schema_id: SchemaId, decoders: DecoderFactory) -> Refusal | None:
+        for each in self.known:
+            if refused := each.refusal(schema_id, decoders):
+                return refused
         return None
+
+    def _of_new_type(self, number: SchemaId, place: Place) -> Refusal | None:
+        subject, version = place
+        try:
+            parts = FORMATS[self.schemas.format].record_types(self.schemas(number), subject)
+        except UnknownSchemaError:
+            raise
+        except SchemaError:
+            # What becomes of the payload is a matter of the mode.
+            return None
+        added = [name for name in parts if name not in self.names]
+        if not added:
+            return None
+        return Refusal(
+            "[KAFKA_SCHEMA_EVOLVED]",
+            f"has version {version} of the subject {subject!r} (schema id {number}), with record "
+            f"types that the query's columns lack: {', '.join(added)}. Start the query again: it "
+            "has them then. If .schema(...) names its fields, add them there.",
+        )
 
     def _places(self, number: SchemaId) -> Iterable[Place]:
         places = self.schemas.places(number)

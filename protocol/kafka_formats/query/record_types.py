@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import NoFieldsError, SchemaError
 from kafka_formats.options.formats import PayloadOptions
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.format import RecordTypes
@@ -55,10 +55,34 @@ class TypeSchemas:
 
     def older(self) -> Iterator[KnownSchema]:
         """The schemas of the versions before the latest, newest first."""
+        own = {each.subject for each in self.latest}
         for known in self.column.older():
-            schema = parts_of(self.payload, known).get(self.name)
+            if known.subject not in own:
+                continue
+            try:
+                schema = parts_of(self.payload, known).get(self.name)
+            except KafkaConfigError:
+                # An old version may have had no names.
+                continue
             if schema is not None:
                 yield known._replace(schema=schema)
+
+    def only(self) -> KnownSchema:
+        """The latest schema: that of the subject by the name of the type, else of the first.
+
+        Raises:
+            KafkaConfigError: Subjects have different ones.
+        """
+        try:
+            first = only_schema(self.payload, self.latest)
+        except KafkaConfigError as error:
+            listed = ", ".join(each.origin for each in self.latest)
+            raise KafkaConfigError(
+                f"The record type {self.name!r} of the {self.payload.column}s has different "
+                f"schemas: {listed}. Leave the other subjects out of {subjects_of(self.payload)}."
+            ) from error
+        named = (each for each in self.latest if each.subject.endswith(self.name))
+        return next(named, first)
 
 
 class RecordType(NamedTuple):
@@ -86,11 +110,18 @@ def record_types_of(payload: PayloadOptions, schemas: ColumnSchemas) -> list[Rec
     for known in schemas.latest:
         for name, schema in parts_of(payload, known).items():
             latest.setdefault(name, []).append(known._replace(schema=schema))
+    if not latest:
+        raise KafkaConfigError(f"The subjects of {subjects_of(payload)} have no record type.")
     members = member_names([*latest], payload.column)
     return [
         RecordType(name, members[name], TypeSchemas(name, of_type, schemas, payload))
         for name, of_type in latest.items()
     ]
+
+
+def subjects_of(payload: PayloadOptions) -> str:
+    """The option that names the subjects."""
+    return f"{payload.column}.subjects" + (".pattern" if payload.subjects_pattern else "")
 
 
 def parts_of(payload: PayloadOptions, known: KnownSchema) -> Mapping[str, SchemaText]:
@@ -147,9 +178,12 @@ def struct_of(payload: PayloadOptions, types: Sequence[RecordType]) -> pa.Struct
     """
     fields = [pa.field(TYPE_FIELD, pa.string(), nullable=False)]
     for each in types:
-        known = only_schema(payload, each.schemas.latest)
+        known = each.schemas.only()
         try:
             fields.append(pa.field(each.member, FORMATS[payload.format].type_of(known.schema)))
+        except NoFieldsError:
+            # As a field with such a message: only its name is there.
+            continue
         except SchemaError as error:
             raise SchemaError(f"the record type {each.name!r}: {error}") from error
     return pa.struct(fields)
@@ -198,7 +232,7 @@ def types_read(
         decoders = format_.decoder_factory(read_as.schema, wanted, needed)
         members[each.name] = Member(place, decoders)
         known.append((each, read_as))
-    option = f"{payload.column}.subjects"
+    option = subjects_of(payload)
     types_of = _TypesById(payload.format, schema_by_id)
     return TypesRead(RecordTypesFactory(to, members, option, types_of), known)
 
@@ -211,7 +245,17 @@ def _check(payload: PayloadOptions, types: Sequence[RecordType], to: pa.DataType
             f"Column '{payload.column}' has several record types, and cannot be read as {to}: it "
             f"is a struct of {', '.join(members)}, or of some of them."
         )
+    names = [field.name for field in to]
     for field in to:
+        if names.count(field.name) > 1:
+            raise KafkaConfigError(
+                f"Column '{payload.column}' has the field {field.name!r} twice: name it once."
+            )
+        if field.name in members[1:] and not field.nullable:
+            raise KafkaConfigError(
+                f"Column '{payload.column}': the field {field.name!r} can be null: leave NOT NULL "
+                "out of its type."
+            )
         if field.name not in members:
             raise KafkaConfigError(
                 f"Column '{payload.column}' has no record type {field.name!r}: there are "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -15,11 +15,12 @@ from kafka_formats.options.table import AUTO_REGISTER, USE_LATEST
 from kafka_formats.payload.column_encoder import ColumnEncoder
 from kafka_formats.payload.format import PayloadEncoder
 from kafka_formats.payload.record_types_encoder import RecordTypesEncoder, WrittenType
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_encoder import RecordEncoder
 from kafka_formats.query.record_types import record_types_of
 from kafka_formats.query.registration import Registration
-from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema, only_schema
+from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.schema_ids.confluent import id_frame
@@ -27,6 +28,9 @@ from kafka_formats.schema_ids.frames import NO_FRAME
 from kafka_protocol.errors import KafkaConfigError
 
 _log = logging.getLogger(__name__)
+
+# For messages.
+_OF_TYPES: Final = KnownSchema("the schemas of its record types", SchemaText(""))
 
 
 class WrittenColumn(NamedTuple):
@@ -60,7 +64,7 @@ def encoder_for(
             if payload.has_types:
                 of_types = _encoder_of_types(payload, schemas, options)
                 if column.type is not None:
-                    _check(of_types, column.type, payload.column, schemas.latest[0])
+                    _check(of_types, column.type, payload.column, _OF_TYPES)
                 encoders[column.place] = ColumnEncoder(NO_FRAME, of_types)
                 continue
             known = _schema_of(payload, schemas, column.type, options)
@@ -80,7 +84,7 @@ def _encoder_of_types(
     payload: PayloadOptions, schemas: ColumnSchemas, options: WriteFormatOptions
 ) -> RecordTypesEncoder:
     """The encoder of several record types, each with the latest version of its subject."""
-    if options.auto_register or not options.use_latest:
+    if options.auto_register or not (options.use_latest or payload.metadata):
         row = AUTO_REGISTER if options.auto_register else USE_LATEST
         raise KafkaConfigError(
             f"Option '{row.name}' makes a schema of the column, which {payload.column}.subjects "
@@ -89,7 +93,7 @@ def _encoder_of_types(
     format_ = FORMATS[payload.format]
     types = {}
     for each in record_types_of(payload, schemas):
-        known = only_schema(payload, each.schemas.latest)
+        known = each.schemas.only()
         # An id in Confluent's registry: only reads have UUIDs.
         frame = id_frame(cast("int", known.id)) + format_.frame_suffix(known.schema)
         encoder = ColumnEncoder(frame, format_.encoder(known.schema))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.protobuf import compiler
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.protoc import compiled_texts, imports_of
 from tests.hostile.names import HOSTILE_NAMES, hostile_names
@@ -78,7 +79,7 @@ def is_compiled(schema: SchemaText) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kafka_formats.protobuf.compiler.compiled_texts", lambda *_: {})
         try:
-            compiled.__wrapped__(schema)
+            compiler._compiled.__wrapped__(schema)
         except SchemaError as error:
             assert "a file cannot be named" in str(error)
             return False

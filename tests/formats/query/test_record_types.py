@@ -159,6 +159,8 @@ def test_only_the_types_that_a_projection_names_are_decoded(form: Form) -> None:
     [
         (pa.struct([("Refund", pa.string())]), "no record type 'Refund': there are _type, Order, "),
         (pa.struct([("_type", pa.int64())]), "the field _type is a string, not int64"),
+        (pa.struct([("_type", pa.string())] * 2), "the field '_type' twice: name it once"),
+        (pa.struct([pa.field("Order", SECOND, nullable=False)]), "can be null: leave NOT NULL out"),
         (pa.string(), "cannot be read as string: it is a struct of _type, Order, Payment"),
         (pa.struct([("Order", pa.struct([("x", pa.string())]))]), "x"),
     ],
@@ -253,10 +255,99 @@ def test_the_messages_of_a_file() -> None:
             "its schema has no message with the index [4]",
             "it ends within the message index",
         ]
-        # A subject by the name of a message has that one only.
-        topic.add("orders-com.shop.Payment", text)
-        query = topic.query({"value.subjects": "orders-com.shop.Payment"})
-        assert [field.name for field in query.type] == ["_type", "Payment"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "members"),
+    [
+        ("orders-value", ["Order", "value"]),
+        ("com.shop.Order", ["Order"]),
+        ("orders-com.shop.Order", ["Order"]),
+        (":.prod:com.shop.Order", ["Order"]),
+        ("com.shop.Order.In", ["In"]),
+    ],
+)
+def test_a_subject_by_the_name_of_a_message_has_that_one_only(
+    subject: str, members: list[str]
+) -> None:
+    text = 'syntax = "proto3"; package com.shop; message value { int64 id = 1; } '
+    text += "message Order { int64 id = 1; message In { int64 id = 1; } } message Ping {}"
+    with registry(subjects()) as fake:
+        topic = Types(PROTOBUF, fake)
+        number = topic.add(subject, text)
+        query = topic.query()
+        assert {field.name for field in query.type} == {"_type", *members}
+        indexes = {"value": b"\0", "Order": b"\2\2", "In": b"\4\2\0"}
+        head = b"\0" + number.to_bytes(4, "big")
+        for member in members:
+            (row,) = query.read(Value(head + indexes[member] + b"\x08\x07"))
+            assert row["value"][member] == {"id": 7}
+            values = pa.array([row["value"]], query.type)
+            assert topic.write(values) == [head + indexes[member] + b"\x08\x07"]
+        if len(members) > 1:
+            # Without fields there is only its name.
+            assert query.read(Value(head + b"\2\4"))[0]["value"]["_type"] == "com.shop.Ping"
+
+
+def test_a_schema_without_messages_breaks_its_payloads() -> None:
+    with types(PROTOBUF) as topic:
+        number = topic.add("other-value", 'syntax = "proto3"; enum E { Z = 0; }')
+        known = {"value.subjects": f"{ORDER},{PAYMENT}"}
+        query = topic.query({**PERMISSIVE, **known}, columns=("value", "_error"))
+        order = topic.value(1, SECOND, ANN)
+        found = query.read(PREFIX.frame(PROTOBUF, number, b""), order)
+        assert found[0]["_error"] == "the value (schema id 3): its schema has no message"
+        assert found[1]["value"] == AN_ORDER
+
+
+@pytest.mark.parametrize("payload", [b"", b"  "])
+def test_the_null_of_json_is_a_null_value(payload: bytes) -> None:
+    with types(JSON_SCHEMA) as topic:
+        query = topic.query()
+        assert query.read(PREFIX.frame(JSON_SCHEMA, 1, payload))[0]["value"] is None
+
+
+@pytest.mark.parametrize("title", ["5", '"\\ud800"', "null", '["x"]', '""'])
+def test_a_title_is_a_text(title: str) -> None:
+    with types(JSON_SCHEMA) as topic:
+        topic.add("other", f'{{"type": "object", "title": {title}}}')
+        with pytest.raises(
+            KafkaConfigError, match=r"cannot be found in version 1 of .*: it has no"
+        ):
+            topic.query()
+
+
+def test_an_old_version_without_names_does_not_matter() -> None:
+    with registry(subjects()) as fake:
+        topic = Types(JSON_SCHEMA, fake)
+        topic.add(PAYMENT, '{"type": "object"}')
+        for columns in (PAID, pa.struct([ID])):
+            topic.add(PAYMENT, schema(JSON_SCHEMA, columns, PAYMENT))
+        topic.add(ORDER, schema(JSON_SCHEMA, SECOND, ORDER))
+        for fields in ([("card", pa.string())], [("id", pa.int64())]):
+            wanted = pa.struct([("Payment", pa.struct(fields))])
+            assert topic.query(types={"value": wanted}).type == wanted
+
+
+def test_a_restart_asks_once_about_a_foreign_schema() -> None:
+    with types(AVRO) as topic:
+        query = topic.query({"value.schema.evolution": "restart", **PERMISSIVE})
+        foreign = topic.add("other", schema(AVRO, PAID, "com.other.Order"))
+        topic.fake.received.clear()
+        query.read(topic.value(foreign, PAID, ANNS_CARD), topic.value(foreign, PAID, ANNS_CARD))
+        assert [path for path in topic.fake.paths if path.endswith("/versions")] == [
+            f"/schemas/ids/{foreign}/versions"
+        ]
+
+
+def test_a_type_in_two_subjects_is_written_with_the_one_of_its_name() -> None:
+    texts = [json.loads(schema(AVRO, *each)) for each in ((SECOND, ORDER), (PAID, PAYMENT))]
+    with registry(subjects()) as fake:
+        topic = Types(AVRO, fake)
+        topic.add("orders-value", json.dumps(texts))
+        topic.add(PAYMENT, json.dumps(texts[1]))
+        payloads = topic.write(pa.array([AN_ORDER, A_PAYMENT], topic.query().type))
+        assert [each and each[4] for each in payloads] == [1, 2]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -341,7 +432,7 @@ def test_an_older_version_has_the_wanted_field(form: Form) -> None:
 def test_a_type_that_differs_between_subjects() -> None:
     with types(AVRO) as topic:
         topic.add("orders-value", schema(AVRO, PAID, ORDER))
-        with pytest.raises(KafkaConfigError, match="have different schemas, version 1 of the subj"):
+        with pytest.raises(KafkaConfigError, match="has different schemas: version 1 of the subj"):
             topic.query()
 
 
@@ -419,6 +510,8 @@ def test_values_without_one_member(row: Row, reason: str) -> None:
             "string is not one of the record types: the column is a struct of some of",
         ),
         (pa.struct([("_type", pa.string())]), {}, "is not one of the record types"),
+        (pa.struct([("Order", SECOND)] * 2), {}, "the field 'Order' is there twice: name it once"),
+        (pa.struct([("_type", pa.int32()), ("Order", SECOND)]), {}, "_type is not a string"),
         (pa.struct([("Refund", pa.string())]), {}, "the field 'Refund' is not one of the record"),
         (pa.struct([("Order", pa.string())]), {}, "the record type 'Order': string cannot be writ"),
         (SECOND, {"auto.register.schemas": "true"}, "'auto.register.schemas' makes a schema of"),
