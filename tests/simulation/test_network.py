@@ -257,5 +257,6 @@ def test_the_same_seed_gives_the_same_events() -> None:
         source = SimulatedSource(client.scheduler, client.processes, 1)
         with clock.use(source), use_opener(client.network.open):
             client.run(echo)
+            client.processes.close()
         digests.add(client.trace.digest())
     assert len(digests) == 1

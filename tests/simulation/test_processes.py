@@ -9,12 +9,12 @@ import pytest
 from kafka_protocol.client import clock, pool
 from tests.simulation.clocks import SimulatedSource, SpinningError
 from tests.simulation.processes import (
-    _CELLS,
     Process,
     Processes,
     ProcessKilledError,
     Signal,
     Strand,
+    memory,
 )
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace
@@ -53,10 +53,6 @@ class FakeSocket:
 
     def die(self) -> None:
         self.deaths += 1
-
-
-def memory() -> list[object]:
-    return [getattr(cell.owner, cell.name, None) for cell in _CELLS]
 
 
 def test_after_a_run_modules_have_what_they_had_before() -> None:
