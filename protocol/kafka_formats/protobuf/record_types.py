@@ -23,7 +23,7 @@ from kafka_formats.schema_ids.frames import GlueVersion, InHeader, Longs, Schema
 from kafka_protocol.columnar.arrays.arrow_memory import indices_of
 
 _FIRST: Final[Index] = (0,)
-# Of Confluent's registry, before the name of a subject.
+# A context of Confluent's registry, before the name of a subject.
 _CONTEXT: Final = re.compile(r"^:\.[^:]*:")
 # Nearly all indexes have fewer bytes.
 _SHORT: Final = 8
@@ -99,7 +99,7 @@ class _Numbers:
         return number
 
     def _numbers(self, payloads: Sequence[bytes]) -> list[int]:
-        """Of payloads with an index each; those of equal beginnings are read once."""
+        """The place of each payload's message. The same first bytes are read once."""
         known = {start: self._or_none(start) for start in {each[:_SHORT] for each in payloads}}
         numbers = []
         for payload in payloads:
