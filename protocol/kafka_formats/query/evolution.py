@@ -123,7 +123,9 @@ class Evolution:
         schema = self.schemas(number)
         if self.record_type is None:
             return replace(schema, message=self.reader.message)
-        return FORMATS[self.schemas.format].record_types(schema, "").get(self.record_type)
+        # As of a subject of its name, which may be a message within another.
+        parts = FORMATS[self.schemas.format].record_types(schema, self.record_type)
+        return parts.get(self.record_type)
 
     def _lacking(self, written: SchemaText) -> Iterator[str]:
         type_ = FORMATS[self.schemas.format].type_of(written)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 import pyarrow as pa
@@ -81,8 +82,9 @@ class TypeSchemas:
                 f"The record type {self.name!r} of the {self.payload.column}s has different "
                 f"schemas: {listed}. Leave the other subjects out of {subjects_of(self.payload)}."
             ) from error
-        named = (each for each in self.latest if each.subject.endswith(self.name))
-        return next(named, first)
+        named = (each for each in self.latest if each.subject == self.name)
+        with_topic = (each for each in self.latest if each.subject.endswith(f"-{self.name}"))
+        return next(chain(named, with_topic), first)
 
 
 class RecordType(NamedTuple):

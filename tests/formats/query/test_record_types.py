@@ -289,6 +289,17 @@ def test_a_subject_by_the_name_of_a_message_has_that_one_only(
             assert query.read(Value(head + b"\2\4"))[0]["value"]["_type"] == "com.shop.Ping"
 
 
+def test_a_restart_at_a_new_field_of_a_message_within_another() -> None:
+    text = 'syntax = "proto3"; package a; message Out { message In { int64 id = 1; %s } }'
+    with registry(subjects()) as fake:
+        topic = Types(PROTOBUF, fake)
+        topic.add("a.Out.In", text % "")
+        query = topic.query({"value.schema.evolution": "restart"})
+        number = topic.add("a.Out.In", text % "int64 more = 2;")
+        with pytest.raises(SchemaEvolvedError, match=r"columns lack: value\.In\.more bigint"):
+            query.read(Value(b"\0" + number.to_bytes(4, "big") + b"\4\0\0\x08\x07\x10\x01"))
+
+
 def test_a_schema_without_messages_breaks_its_payloads() -> None:
     with types(PROTOBUF) as topic:
         number = topic.add("other-value", 'syntax = "proto3"; enum E { Z = 0; }')
