@@ -119,8 +119,8 @@ class RecordTypesDecoder:
                 is_broken[is_own] = broken
                 # As the null of JSON.
                 is_null[is_own] |= ~is_valid(values)
-                to = self.type.field(reader.place).type
-                columns[reader.place] = in_rows(is_own, with_type(values, to))
+                values = with_type(values, self.type.field(reader.place).type)
+                columns[reader.place] = values if own is payloads else in_rows(is_own, values)
         return Values(self._structs(number, columns, is_null), is_broken)
 
     def _numbers(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Longs:
