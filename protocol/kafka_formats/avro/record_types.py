@@ -49,8 +49,10 @@ def types_in(writer: SchemaText) -> RecordTypes:
 
 def number_of(schema: SchemaText) -> bytes:
     """What is before a value of a type of a union: its number; nothing before other values."""
+    if schema.message is None:
+        return b""
     union = parsed(replace(schema, message=None))
-    if schema.message is None or not isinstance(union, Union):
+    if not isinstance(union, Union):
         return b""
     place = [kind_of(each) for each in union.branches].index(schema.message)
     return bytes(varint_array(np.array([place]))[0].as_py())
