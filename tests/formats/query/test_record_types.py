@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from kafka_formats.errors import MalformedRecordError, PayloadError, SchemaEvolvedError
 from kafka_formats.query.record_types import member_names
 from kafka_protocol.errors import KafkaConfigError
+from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import FakeRegistry, registry, subjects
+from tests.formats.schema_ids.test_glue import framed
 from tests.formats.suite.form import Form
 from tests.formats.suite.of_avro import AVRO
 from tests.formats.suite.of_json import JSON_SCHEMA
 from tests.formats.suite.of_protobuf import PROTOBUF
-from tests.formats.suite.places import HEADER, PREFIX, Place
+from tests.formats.suite.places import HEADER, IN_GLUE, PREFIX, Place
 from tests.formats.suite.reading import NULL, Query, Row, Value, written
 from tests.formats.suite.topics import ANN, ID, PERMISSIVE, SECOND
 
@@ -115,6 +117,23 @@ def test_each_value_is_in_the_member_of_its_type(form: Form, place: Place) -> No
         payment = topic.value(2, PAID, ANNS_CARD, place)
         found = values_of(query.read(order, payment, NULL, payment, order))
         assert found == [AN_ORDER, A_PAYMENT, None, A_PAYMENT, AN_ORDER]
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_types_in_aws_glue(form: Form) -> None:
+    texts = {"Order": schema(form, SECOND, ORDER), "Payment": schema(form, PAID, PAYMENT)}
+    versions = {name: [text] for name, text in texts.items()}
+    with registry(glue(versions, kind=str(form.kind))) as fake:
+        given = {name: each.replace("URL", fake.url) for name, each in IN_GLUE.options.items()}
+        options = {"value.format": form.format, **given, "value.subjects": "Order,Payment"}
+        values = [
+            Value(
+                framed(form.suffix + form.encode(columns, row), version_id(name, 1), packed=False)
+            )
+            for name, columns, row in (("Payment", PAID, ANNS_CARD), ("Order", SECOND, ANN))
+        ]
+        assert values_of(Query(options).read(*values)) == [A_PAYMENT, AN_ORDER]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
