@@ -21,8 +21,10 @@ def simulate(*arguments: object) -> list[str]:
     """The lines of `python -m tests.simulation`; fails with all of them if it finds something."""
     command = [sys.executable, "-m", "tests.simulation", *map(str, arguments)]
     path = os.pathsep.join(map(str, (ROOT, ROOT / "protocol")))
-    # Else the command begins again with it, and imports everything twice.
-    return run_command(ROOT, command, PYTHONPATH=path, PYTHONHASHSEED="0").splitlines()
+    # Without the seed the command begins again with it, and imports everything twice. Without local
+    # folders no mark of a session goes from one run to the next, nor into the project.
+    environment = {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "SPARK_LOCAL_DIRS": ""}
+    return run_command(ROOT, command, **environment).splitlines()
 
 
 def test_fixed_seeds() -> None:
