@@ -20,6 +20,10 @@ from kafka_spark_source.testing.processes.waiting import Deadline
 GONE_SECONDS = 20.0
 SLEEP = ["sleep", "600"]
 
+# Python looks for signals before a call of the system: one that comes between that look and the call
+# waits for the end of the call.
+SLEEP_IN_PYTHON = "while True: time.sleep(0.1)"
+
 # Starts a long process, prints its ids, waits for a line, and does what the test inserts.
 STARTER = """
     import os, signal, sys, time
@@ -56,13 +60,16 @@ class Started:
         self.process.stdin.close()
 
     def everything_ends(self) -> bool:
-        return Deadline(GONE_SECONDS).wait_for(
-            lambda: (
-                not self.supervisor.is_alive
-                and not self.child.is_alive
-                and not self.folder.exists()
-            )
-        )
+        return Deadline(GONE_SECONDS).wait_for(lambda: not self.what_remains())
+
+    def what_remains(self) -> list[str]:
+        states = {
+            "parent": self.process.poll() is None,
+            "supervisor": self.supervisor.is_alive,
+            "child": self.child.is_alive,
+            "folder": self.folder.exists(),
+        }
+        return [name for name, remains in states.items() if remains]
 
     def close(self) -> None:
         self.process.kill()
@@ -188,15 +195,15 @@ def test_forked_child_does_not_control_the_processes(processes: SupervisedProces
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_everything_ends_with_a_signalled_parent(number: signal.Signals) -> None:
-    with closing(Started("time.sleep(600)")) as started:
+    with closing(Started(SLEEP_IN_PYTHON)) as started:
         started.process.send_signal(number)
-        assert started.everything_ends()
+        assert started.everything_ends(), started.what_remains()
 
 
 @pytest.mark.parametrize("ending", ["pass", "raise ValueError", "os._exit(3)", "sys.exit(1)"])
 def test_everything_ends_with_the_parent(ending: str) -> None:
     with closing(Started(f"sys.stderr = open(os.devnull, 'w')\n{ending}")) as started:
-        assert started.everything_ends()
+        assert started.everything_ends(), started.what_remains()
 
 
 FORKS = {
@@ -213,7 +220,7 @@ def test_everything_ends_while_a_forked_child_runs(fork: str) -> None:
     with closing(Started(ending)) as started:
         assert started.process.stdout is not None
         survivor = int(started.process.stdout.readline())
-        assert started.everything_ends()
+        assert started.everything_ends(), started.what_remains()
         os.kill(survivor, signal.SIGKILL)
 
 
@@ -223,4 +230,4 @@ def test_detached_processes_run_until_sigterm() -> None:
         assert started.child.is_alive
         assert started.folder.is_dir()
         started.supervisor.send(signal.SIGTERM)
-        assert started.everything_ends()
+        assert started.everything_ends(), started.what_remains()
