@@ -81,6 +81,13 @@ CONDITIONS: Final = {
         "columns.",
         "Start the query again if its sink takes the types of that version.",
     ),
+    "KAFKA_OLDER_SCHEMA": (
+        "A payload has a schema with fields or values that the query's columns lack, and it is "
+        "not a newer version, so that a restart does not help; `value.schema.evolution` or "
+        "`key.schema.evolution` is `exact`, as it is by default in `topics_to_tables`.",
+        "Register a version with all fields, or set the option to `restart`: "
+        "[schema evolution](schema-evolution.md#exact).",
+    ),
     "KAFKA_NULL_TOPIC_IN_DATA": (
         "A written row has no topic.",
         "Set the option `topic`, or fill the column `topic`.",

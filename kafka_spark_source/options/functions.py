@@ -65,7 +65,7 @@ def parse_decoding(arguments: Arguments) -> FormatOptions:
     """
     given = by_key(arguments.options or {})
     payload, registry = _parsed(arguments, given, (MODE, USE_LATEST_WITH_METADATA))
-    if VALUE.evolution.value_in(given) is SchemaEvolution.RESTART:
+    if VALUE.evolution.value_in(given) is not SchemaEvolution.NONE:
         raise KafkaConfigError(
             f"Option '{VALUE.evolution.name}' is for reads of pykafka: a function has the type of "
             "the schema that it was called with."

@@ -261,7 +261,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
     )
     _check_names(payload, rows, given)
     _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
-    if payload.evolution is SchemaEvolution.RESTART:
+    if payload.evolution is not SchemaEvolution.NONE:
         _check_evolution(payload, rows)
     return payload
 

@@ -53,14 +53,15 @@ class Mode(Enum):
 
 
 class SchemaEvolution(Enum):
-    """The behaviour of a read at a newer schema with fields that its columns lack.
+    """The behaviour of a read at a schema with fields that its columns lack.
 
-    NONE: it leaves those fields out. RESTART: it fails, and a restarted query has the columns of
-    the newer schema.
+    NONE: it leaves those fields out. RESTART: it fails at a newer schema, and a restarted query has
+    its columns. EXACT: it fails at any schema, also at an older one whose fields were removed.
     """
 
     NONE = "none"
     RESTART = "restart"
+    EXACT = "exact"
 
 
 # The columns that PERMISSIVE adds: the reason, and the payload of each column.

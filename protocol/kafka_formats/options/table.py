@@ -137,7 +137,8 @@ def _rows_of(column: str) -> PayloadRows:
         Option(f"{column}.schema.evolution", _parse_evolution, READ, "none").about(
             f"What to do if {what} of a newer version of the subject have fields that the "
             "columns lack. `none`: leave these fields out. `restart`: fail, so that a restarted "
-            "query has them. See [schema evolution](schema-evolution.md)."
+            "query has them. `exact`: fail also at versions that are not newer. See "
+            "[schema evolution](schema-evolution.md)."
         ),
     )
 

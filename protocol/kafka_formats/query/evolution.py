@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -28,6 +29,13 @@ from kafka_formats.registry.sources import source_with
 from kafka_formats.schema_ids.frames import InHeader, SchemaId
 
 
+class _Difference(NamedTuple):
+    """What the columns of a query lack for a schema: fields, or why it cannot be read into them."""
+
+    lacking: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Evolution:
     """Compares the schemas of payloads with that of a query. It is pickled with tasks.
@@ -41,6 +49,7 @@ class Evolution:
         schemas: Finds the schema with an id.
         record_type: The one that is read, of a column with several; None without.
         member: The name of its member in the column.
+        is_exact: Whether a schema stops a query also if it is no newer version.
     """
 
     column: str
@@ -51,6 +60,7 @@ class Evolution:
     schemas: SchemasById
     record_type: str | None = None
     member: str = ""
+    is_exact: bool = False
 
     def refusal(self, schema_id: SchemaId, decoders: DecoderFactory) -> Refusal | None:
         """Why a query has to stop at payloads of a schema; None if it has not.
@@ -61,7 +71,10 @@ class Evolution:
         # After an id in a header is the index of Protobuf's message.
         number = schema_id.schema_id if isinstance(schema_id, InHeader) else schema_id
         try:
-            if self.schemas.is_known(number):
+            if self.is_exact and self._is_of_other_subject(number):
+                # It is not parsed: anybody who may register a schema could choose it.
+                return self._of_other_subject(number)
+            if self.is_exact or self.schemas.is_known(number):
                 # Mostly nothing is new, and the registry need not be asked.
                 difference = self._difference(number, schema_id, decoders)
                 place = difference and self._newer_version(number)
@@ -71,43 +84,75 @@ class Evolution:
         except UnknownSchemaError:
             # What becomes of the payload is a matter of the mode.
             return None
-        if not difference or not place:
+        if not difference:
             return None
-        condition, reason = difference
-        subject, version = place
+        if place:
+            return self._of_newer(number, place, difference)
+        return self._of_older(number, difference) if self.is_exact else None
+
+    def _of_newer(self, number: SchemaId, place: Place, difference: _Difference) -> Refusal:
+        has = f"has version {place.version} of the subject {place.subject!r} (schema id {number}), "
+        if difference.lacking:
+            return Refusal(
+                "[KAFKA_SCHEMA_EVOLVED]",
+                f"{has}with fields that the query's columns lack: {difference.lacking}. Start the "
+                "query again: it has them then. If .schema(...) names its fields, add them there.",
+            )
         return Refusal(
-            condition,
-            f"has version {version} of the subject {subject!r} (schema id {number}), {reason}",
+            "[KAFKA_SCHEMA_INCOMPATIBLE]",
+            f"{has}which cannot be read into the query's columns: {difference.why}. Start the "
+            f"query again if its sink takes the types of that version; or set {self._option} to "
+            "none: the option mode decides about such records then.",
+        )
+
+    def _is_of_other_subject(self, number: SchemaId) -> bool:
+        if self.schemas.is_known(number):
+            return False
+        places = self.schemas.places(number)
+        return places is not None and not any(each.subject in self.versions for each in places)
+
+    def _of_other_subject(self, number: SchemaId) -> Refusal:
+        subjects = ", ".join(map(repr, sorted(self.versions)))
+        return Refusal(
+            "[KAFKA_OLDER_SCHEMA]",
+            f"has the schema with id {number}, which is of another subject than {subjects}. Set "
+            f"{self._option} to restart: it is read as the newest version then, as far as it can.",
+        )
+
+    def _of_older(self, number: SchemaId, difference: _Difference) -> Refusal:
+        has = f"has the schema with id {number}, which is not a newer version of the query's, "
+        if difference.lacking:
+            return Refusal(
+                "[KAFKA_OLDER_SCHEMA]",
+                f"{has}with fields that the newest version lacks: {difference.lacking}. Register a "
+                "version that has them, too, as fields that may be missing; or set "
+                f"{self._option} to restart: they are left out then.",
+            )
+        return Refusal(
+            "[KAFKA_OLDER_SCHEMA]",
+            f"{has}and cannot be read as the newest version: {difference.why}. Set {self._option} "
+            "to restart: the option mode decides about such records then.",
         )
 
     def _difference(
         self, number: SchemaId, schema_id: SchemaId, decoders: DecoderFactory
-    ) -> tuple[str, str] | None:
-        """The condition and the end of the sentence about a schema; None if all can be read."""
+    ) -> _Difference | None:
+        """What the columns lack for a schema; None if all of it can be read."""
         try:
             written = self._written(number)
             if written is None:
                 return None
-            lacking = [*self._lacking(written)]
-            why = None if lacking else self._why_unreadable(written, schema_id, decoders)
+            lacking = ", ".join(self._lacking(written))
+            why = "" if lacking else self._why_unreadable(written, schema_id, decoders)
         except UnknownSchemaError:
             raise
         except SchemaError as error:
-            lacking, why = [], str(error)
-        if lacking:
-            return (
-                "[KAFKA_SCHEMA_EVOLVED]",
-                f"with fields that the query's columns lack: {', '.join(lacking)}. Start the query "
-                "again: it has them then. If .schema(...) names its fields, add them there.",
-            )
-        if why is None:
-            return None
-        return (
-            "[KAFKA_SCHEMA_INCOMPATIBLE]",
-            f"which cannot be read into the query's columns: {why}. Start the query again if its "
-            f"sink takes the types of that version; or set {self.column}.schema.evolution to none: "
-            "the option mode decides about such records then.",
-        )
+            lacking, why = "", str(error)
+        return _Difference(lacking, why) if lacking or why else None
+
+    @property
+    def _option(self) -> str:
+        return f"{self.column}.schema.evolution"
 
     @property
     def _at(self) -> str:
@@ -134,7 +179,7 @@ class Evolution:
 
     def _why_unreadable(
         self, written: SchemaText, schema_id: SchemaId, decoders: DecoderFactory
-    ) -> str | None:
+    ) -> str:
         format_ = FORMATS[self.schemas.format]
         losses = [
             f"{path_of(self._at, loss.path)} {loss.why(_shown)}"
@@ -148,7 +193,7 @@ class Evolution:
             raise
         except SchemaError as error:
             return f"the {self.column}, {error}"
-        return None
+        return ""
 
     def _newer_version(self, number: SchemaId) -> Place | None:
         """The newest version of a subject that is this schema; None if no newer one is."""
@@ -173,6 +218,7 @@ class TypesEvolution:
         versions: Subject -> the version that it reads as.
         pattern: The subjects whose types it would know after a restart; None if they are named.
         schemas: Finds the schema with an id.
+        is_exact: As for Evolution.
     """
 
     known: Sequence[Evolution]
@@ -180,6 +226,7 @@ class TypesEvolution:
     versions: Mapping[str, int]
     pattern: str | None
     schemas: SchemasById
+    is_exact: bool = False
 
     def refusal(self, schema_id: SchemaId, decoders: DecoderFactory) -> Refusal | None:
         """Why a query has to stop at payloads of a schema; None if it has not.
@@ -193,7 +240,7 @@ class TypesEvolution:
                 return self._of_known_types(schema_id, decoders)
             place = next(filter(self._is_later, self._places(number)), None)
             if place is None:
-                return None
+                return self._of_known_types(schema_id, decoders) if self.is_exact else None
             refused = self._of_known_types(schema_id, decoders)
             return refused or self._of_new_type(number, place)
         except UnknownSchemaError:

@@ -96,7 +96,7 @@ class QueryFormats:
         schemas = self._schemas[payload.column]
         types = record_types_of(payload, schemas)
         decoders, read_as = types_read(payload, types, to, schema_by_id)
-        if payload.evolution is not SchemaEvolution.RESTART:
+        if payload.evolution is SchemaEvolution.NONE:
             return ColumnFormat(payload.framing, to, decoders)
         evolutions = [
             replace(
@@ -110,7 +110,8 @@ class QueryFormats:
         versions = {each.subject: each.version for each in schemas.latest}
         names = {each.name for each in types}
         evolution = TypesEvolution(
-            evolutions, names, versions, payload.subjects_pattern, schema_by_id
+            *(evolutions, names, versions, payload.subjects_pattern, schema_by_id),
+            is_exact=payload.evolution is SchemaEvolution.EXACT,
         )
         return ColumnFormat(payload.framing, to, decoders, evolution.refusal)
 
@@ -132,7 +133,7 @@ class QueryFormats:
             part: The part of the schema that is read, if `to` is made of it.
         """
         schema_by_id = self._schemas_by_id(payload)
-        if payload.evolution is not SchemaEvolution.RESTART or schema_by_id is None:
+        if payload.evolution is SchemaEvolution.NONE or schema_by_id is None:
             return ColumnFormat(payload.framing, to, decoders)
         latest = self._schemas[payload.column].latest
         wanted = to if part is None else part
@@ -233,4 +234,7 @@ def _evolution(
             f"Option '{column}.schema.evolution' needs a schema that can be read whole: {error}"
         ) from error
     versions = {each.subject: each.version for each in [*latest, known]}
-    return Evolution(payload.column, known.schema, read_as, wanted, versions, schema_by_id)
+    return Evolution(
+        *(payload.column, known.schema, read_as, wanted, versions, schema_by_id),
+        is_exact=payload.evolution is SchemaEvolution.EXACT,
+    )

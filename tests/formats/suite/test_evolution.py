@@ -31,6 +31,8 @@ from tests.formats.suite.topics import (
 )
 
 RESTART: Final = {"value.schema.evolution": "restart"}
+EXACT: Final = {"value.schema.evolution": "exact"}
+OLDER: Final = "[KAFKA_OLDER_SCHEMA]"
 NEW, INCOMPATIBLE = "[KAFKA_SCHEMA_EVOLVED]", "[KAFKA_SCHEMA_INCOMPATIBLE]"
 
 
@@ -99,6 +101,62 @@ def test_an_older_version_with_a_field_that_is_gone_is_read(form: Form) -> None:
         assert read(query, old, orders.value(2, {"id": 5})) == [{"id": 6}, {"id": 5}]
         assert read(query, old) == [{"id": 6}]
         assert orders.fake.paths[before:] == ["/schemas/ids/1/versions"] * 2
+
+
+@each_registered
+def test_exact_stops_also_at_an_older_version_with_a_field_that_is_gone(form: Form) -> None:
+    with topic(form, PREFIX, SECOND, FIRST) as orders:
+        query = orders.query(more=EXACT)
+        assert read(query, orders.value(2, {"id": 5}), NULL) == [{"id": 5}, None]
+        message = stops_at(query, orders.value(2, {"id": 5}), orders.value(1, ANN))
+    assert message == (
+        f"{OLDER} The value of orders-3 at offset 41 has the schema with id 1, which is not a newer "
+        "version of the query's, with fields that the newest version lacks: value.who string. "
+        "Register a version that has them, too, as fields that may be missing; or set "
+        "value.schema.evolution to restart: they are left out then."
+    )
+
+
+@each_registered
+def test_exact_reads_an_older_version_whose_fields_are_all_there(form: Form) -> None:
+    with topic(form, PREFIX, FIRST, SECOND) as orders:
+        query = orders.query(more=EXACT)
+        values = orders.value(1, {"id": 5}), orders.value(2, ANN)
+        assert read(query, *values) == [{"id": 5, "who": None}, ANN]
+
+
+@each_registered
+def test_exact_stops_at_a_newer_version_as_restart_does(form: Form) -> None:
+    with topic(form, PREFIX, FIRST) as orders:
+        query = orders.query(more=EXACT)
+        orders.add(SECOND)
+        assert f"{NEW} The value of orders-3 at offset 40 has version 2 " in stops_at(
+            query, orders.value(2, ANN)
+        )
+
+
+@each_registered
+def test_exact_stops_at_a_schema_of_another_subject(form: Form) -> None:
+    with topic(form, PREFIX, FIRST) as orders:
+        query = orders.query(more=EXACT)
+        first, other = version(form, FIRST, 1), version(form, SECOND, 9)
+        orders.fake.respond = subjects(orders__value=[first], other=[other])
+        message = stops_at(query, orders.framed(9, form.encode(SECOND, ANN)))
+    assert message == (
+        f"{OLDER} The value of orders-3 at offset 40 has the schema with id 9, which is of another "
+        "subject than 'orders-value'. Set value.schema.evolution to restart: it is read as the "
+        "newest version then, as far as it can."
+    )
+
+
+@each_registered
+def test_exact_stops_at_an_older_version_with_other_types(form: Form) -> None:
+    text = pa.struct([pa.field("id", pa.string(), nullable=False)])
+    with topic(form, PREFIX, text, FIRST) as orders:
+        query = orders.query(more={**EXACT, **PERMISSIVE})
+        message = stops_at(query, orders.value(1, {"id": "five"}))
+    assert f"{OLDER} The value of orders-3 at offset 40 has the schema with id 1" in message
+    assert "and cannot be read as the newest version: " in message
 
 
 @each_registered
