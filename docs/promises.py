@@ -190,6 +190,18 @@ PROMISES: Final = (
         "always with tombstones.",
         ("tests/integration/test_upsert.py", "tests/simulation"),
     ),
+    Promise(
+        "topics-to-tables.md",
+        "No type becomes narrower, no column is dropped, and no value is cast with a loss, also if "
+        "another program altered the table.",
+        ("tests/spark/tables/test_growth.py", "tests/change_data/test_tables_grow.py"),
+    ),
+    Promise(
+        "topics-to-tables.md",
+        "A micro-batch that runs again, after a crash at whatever moment, changes nothing in the "
+        "tables that have it, and writes the others.",
+        ("tests/change_data/test_topics_to_tables.py",),
+    ),
     # --- Secrets
     Promise(
         "security.md",
@@ -231,12 +243,14 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
         "records would never be read",
         "which the query itself never reads",
     ),
+    "schema-evolution.md": ("`restart` never stops at an older version",),
     "security.md": ("What is never shown",),
     "streaming.md": (
         "by twice that if tasks were reading it",
         "A partition that was never read counts from offset 0",
         "If a query reads a partition twice",
     ),
+    "topics-to-tables.md": ("Each record once",),
     "troubleshooting.md": ("records twice after a failure",),
     "writing.md": (
         "a batch whose response was lost may be written twice",

@@ -164,9 +164,9 @@ class KafkaDataSource(DataSource):
             config = ClientConfig.from_options(options.kafka)
             stages = _stages(options, config, schema)
         except KafkaError as error:
-            return _RefusedStreamReader(error)  # point: refused-stream
+            return RefusedStreamReader(error)  # point: refused-stream
         _warn_of_argument(options.argument, "load()", Table.SUBSCRIBE.name)
-        return _stream_reader_class()(options, config, schema, stages)
+        return stream_reader_class()(options, config, schema, stages)
 
     @hide_traceback()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
@@ -254,7 +254,8 @@ def _stages(options: ReadOptions, config: ClientConfig, schema: StructType) -> t
     return stages_of(options, schema, put_aside)
 
 
-def _stream_reader_class() -> type[KafkaStreamReader]:
+def stream_reader_class() -> type[KafkaStreamReader]:
+    """The class of streaming readers for this release of PySpark."""
     if not hasattr(DataSourceStreamReader, "getDefaultReadLimit"):
         from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40  # noqa: PLC0415
 
@@ -264,7 +265,7 @@ def _stream_reader_class() -> type[KafkaStreamReader]:
     return KafkaStreamReader42
 
 
-class _RefusedStreamReader(DataSourceStreamReader):
+class RefusedStreamReader(DataSourceStreamReader):
     """Raises the error of a streaming read from the first method that Spark calls.
 
     If `streamReader()` itself raised it, Spark would hide it with an error of its own.

@@ -47,9 +47,9 @@ def sql_name(spark: SparkSession, target: str) -> str:
         description = spark.sql(f"DESCRIBE TABLE EXTENDED {target}").collect()
     except PySparkException as error:
         raise ChangeError(
-            f"the target {target} cannot be described: {_first_line(error)}"
+            f"the target {target} cannot be described: {first_line(error)}"
         ) from error
-    provider = _provider(description)
+    provider = provider_of(description)
     if provider not in _FORMATS:
         raise ChangeError(
             f"the target {target} is {provider or 'of no known format'}, but MERGE needs a table "
@@ -106,12 +106,12 @@ def add_columns(spark: SparkSession, table: str, fields: Sequence[T.StructField]
     """
     nullable = nullable_type(T.StructType([*fields]))
     try:
-        if any(_has_moments(each.dataType) for each in fields) and _is_delta(spark, table):
+        if any(has_moments(each.dataType) for each in fields) and _is_delta(spark, table):
             spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_MOMENTS_FEATURE} = 'supported')")
         spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({nullable.toDDL()})")
     except Exception as error:  # of Delta's features it is an error of Py4J
         raise ChangeError(
-            f"the target {table} does not take the columns {_listed(fields)}: {_first_line(error)}."
+            f"the target {table} does not take the columns {_listed(fields)}: {first_line(error)}."
             " Add them yourself, e.g. with a property of the table that allows them, choose others "
             "with `columns`, or give them other names or types: withColumnRenamed, cast"
         ) from error
@@ -133,17 +133,17 @@ def nullable_type(type_: T.StructType) -> T.StructType:
 
 
 def _is_delta(spark: SparkSession, table: str) -> bool:
-    return _provider(spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()) == "delta"
+    return provider_of(spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()) == "delta"
 
 
-def _has_moments(type_: T.DataType) -> bool:
+def has_moments(type_: T.DataType) -> bool:
     """Whether a type has a TIMESTAMP_NTZ in it: a table of Delta needs a feature for it."""
     if isinstance(type_, T.StructType):
-        return any(_has_moments(each.dataType) for each in type_)
+        return any(has_moments(each.dataType) for each in type_)
     if isinstance(type_, T.ArrayType):
-        return _has_moments(type_.elementType)
+        return has_moments(type_.elementType)
     if isinstance(type_, T.MapType):
-        return _has_moments(type_.keyType) or _has_moments(type_.valueType)
+        return has_moments(type_.keyType) or has_moments(type_.valueType)
     return isinstance(type_, T.TimestampNTZType)
 
 
@@ -192,8 +192,7 @@ def _check_not_padded(target: T.StructType, arguments: Arguments) -> None:
 
     Delta's MERGE fails for it, and a key without the blanks would be another one.
     """
-    padded = [each.name for each in target if _PADDED.search(each.metadata.get(_DECLARED, ""))]
-    if padded:
+    if padded := padded_columns(target):
         raise ChangeError(
             f"the target {arguments.target} has columns of the type CHAR: {', '.join(padded)}. It "
             "pads texts with blanks, so a row would differ from its change: fill a new table with "
@@ -232,7 +231,13 @@ def _check_nullable(present: dict[str, T.StructField], arguments: Arguments) -> 
         )
 
 
-def _provider(description: Sequence[Row]) -> str:
+def padded_columns(columns: T.StructType) -> list[str]:
+    """The columns of the type CHAR, which pads texts with blanks."""
+    return [each.name for each in columns if _PADDED.search(each.metadata.get(_DECLARED, ""))]
+
+
+def provider_of(description: Sequence[Row]) -> str:
+    """The format of a table, in lower case, of the rows of DESCRIBE TABLE EXTENDED."""
     providers = [row["data_type"] for row in description if row["col_name"] == "Provider"]
     return str(providers[-1]).lower() if providers else ""
 
@@ -252,8 +257,8 @@ def _iceberg_at(spark: SparkSession, path: str, not_delta: PySparkException) -> 
         spark.read.format("iceberg").load(path).schema  # noqa: B018 - it is loaded then
     except Exception as error:  # without Iceberg's jars it is an error of Py4J
         raise ChangeError(
-            f"the target {path} is not a table of Delta ({_first_line(not_delta)}), and not one of "
-            f"Iceberg ({_first_line(error)})"
+            f"the target {path} is not a table of Delta ({first_line(not_delta)}), and not one of "
+            f"Iceberg ({first_line(error)})"
         ) from error
     folder, _, name = path.rpartition("/")
     catalog = f"pykafka_{hashlib.sha256(folder.encode()).hexdigest()[:16]}"
@@ -267,7 +272,7 @@ def _listed(fields: Sequence[T.StructField]) -> str:
     return ", ".join(f"{each.name} {each.dataType.simpleString()}" for each in fields)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The first line that says what is wrong; Py4J has one about itself before it."""
     lines = str(error).strip().split("\n")
     return next((each[2:] for each in lines if each.startswith(": ")), lines[0])

@@ -84,12 +84,14 @@ class Parts:
         max_records: maxRecordsPerPartition.
         are_coalesced: coalescePartitions.
         are_whole: Whether a task must read all of a partition's range.
+        are_together: Whether one task takes all ranges.
     """
 
     at_least: int | None = None
     max_records: int | None = None
     are_coalesced: bool = False
     are_whole: bool = False
+    are_together: bool = False
 
     def must_split(self, count: int) -> bool:
         """Whether the ranges of `count` partitions may have to be split."""
@@ -98,6 +100,8 @@ class Parts:
 
     def tasks_of(self, ranges: Sequence[OffsetRange], hints_for: HintsFor) -> list[Task]:
         """The ranges of each task, of ranges that are split already."""
+        if self.are_together:
+            return [tuple(sorted(ranges))] if ranges else []
         if not self.are_coalesced or len(ranges) <= 1:
             return [(each,) for each in sorted(ranges)]
         return coalesce(sorted(ranges), hints_for(ranges), self.at_least, self.max_records)

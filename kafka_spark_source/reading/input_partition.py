@@ -6,12 +6,13 @@ Plans nothing: `batch_reader` and `streaming.stream_reader` do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_formats.query.stage import Stage
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
 from kafka_spark_source.options.read import ReadOptions
@@ -29,6 +30,13 @@ class KafkaInputPartition(InputPartition):
     value: Sequence[PlannedRange]
 
 
+class ReadsRanges(Protocol):
+    """What a task does with its ranges. It is pickled with tasks."""
+
+    def read(self, cluster: Cluster, planned: Sequence[PlannedRange]) -> Iterator[pa.RecordBatch]:
+        """The rows of the ranges."""
+
+
 def range_reader_of(
     options: ReadOptions, schema: StructType, stages: tuple[Stage, ...]
 ) -> RangeReader:
@@ -38,7 +46,7 @@ def range_reader_of(
 
 
 def read_partition(
-    reader: RangeReader, config: ClientConfig, partition: InputPartition
+    reader: ReadsRanges, config: ClientConfig, partition: InputPartition
 ) -> Iterator[pa.RecordBatch]:
     """Read the ranges of one task, of a batch or of a stream.
 

@@ -22,6 +22,7 @@ from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.strategies import names_of
 from kafka_spark_source.reading.input_partition import (
     KafkaInputPartition,
+    ReadsRanges,
     range_reader_of,
     read_partition,
 )
@@ -44,7 +45,8 @@ NOT_LOGGED_MARK: Final[dict[str, dict[str, int]]] = {"": {}}
 class KafkaStreamReader(DataSourceStreamReader):
     """Reads a stream; `schema` has the columns to read, in order.
 
-    `stages` make rows of the records; none if they are rows.
+    `stages` make rows of the records; none if they are rows. `reads` is what tasks do with their
+    ranges, by default to read them.
     """
 
     def __init__(
@@ -53,10 +55,12 @@ class KafkaStreamReader(DataSourceStreamReader):
         config: ClientConfig,
         schema: StructType,
         stages: tuple[Stage, ...] = (),
+        *,
+        reads: ReadsRanges | None = None,
     ) -> None:
         self.options = options
         self._config = config
-        self._reader = range_reader_of(options, schema, stages)
+        self._reader = reads or range_reader_of(options, schema, stages)
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ ELSEWHERE: Final = {
     "docs/security.md": "pages/test_options_of_pages.py",
     "docs/sql.md": "integration/test_sql.py",
     "docs/testing.md": "integration/test_pasted_test.py",
+    "docs/topics-to-tables.md": "change_data/test_topics_page.py",
     "docs/upstream/arrow-pandas.md": "test_worker_imports.py",
     "docs/upstream/spark-first-entry.md": "integration/test_stream_crashes.py",
 }

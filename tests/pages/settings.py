@@ -13,6 +13,7 @@ from kafka_protocol.errors import KafkaError
 from kafka_spark_source.changes import apply_changes
 from kafka_spark_source.options.read import parse_batch_options, parse_stream_options
 from kafka_spark_source.options.write import parse_write_options
+from kafka_spark_source.tables import topics_to_tables
 from kafka_spark_source.testing import KafkaCluster
 
 # Names that are not ours, by whose they are. Spark's own are asked for in tests/spark.
@@ -40,7 +41,10 @@ WRONG: Final = frozenset(
         *("kafka.compression.type=zstandard", "kafka.acks=0"),
     }
 )
-_FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (read_topic, apply_changes, KafkaCluster)
+_FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
+    *(read_topic, apply_changes, topics_to_tables),
+    KafkaCluster,
+)
 _SERVERS: Final = {"kafka.bootstrap.servers": "b:1"}
 _READ: Final = {**_SERVERS, "subscribe": "t"}
 _AVRO: Final = {"value.format": "avro", "schema.registry.url": "http://r"}

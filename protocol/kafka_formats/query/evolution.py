@@ -49,7 +49,7 @@ class Evolution:
         schemas: Finds the schema with an id.
         record_type: The one that is read, of a column with several; None without.
         member: The name of its member in the column.
-        is_exact: Whether a schema stops a query also if it is no newer version.
+        is_exact: Whether also a schema that is not newer stops a query.
     """
 
     column: str

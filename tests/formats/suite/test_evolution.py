@@ -110,8 +110,9 @@ def test_exact_stops_also_at_an_older_version_with_a_field_that_is_gone(form: Fo
         assert read(query, orders.value(2, {"id": 5}), NULL) == [{"id": 5}, None]
         message = stops_at(query, orders.value(2, {"id": 5}), orders.value(1, ANN))
     assert message == (
-        f"{OLDER} The value of orders-3 at offset 41 has the schema with id 1, which is not a newer "
-        "version of the query's, with fields that the newest version lacks: value.who string. "
+        f"{OLDER} The value of orders-3 at offset 41 has the schema with id 1, which is not a "
+        "newer version of the query's, with fields that the newest version lacks: value.who "
+        "string. "
         "Register a version that has them, too, as fields that may be missing; or set "
         "value.schema.evolution to restart: they are left out then."
     )

@@ -20,8 +20,8 @@ from kafka_spark_source.testing.processes.waiting import Deadline
 GONE_SECONDS = 20.0
 SLEEP = ["sleep", "600"]
 
-# Python looks for signals before a call of the system: one that comes between that look and the call
-# waits for the end of the call.
+# Python looks for signals before a call of the system: one that comes between that look and the
+# call waits for the end of the call.
 SLEEP_IN_PYTHON = "while True: time.sleep(0.1)"
 
 # Starts a long process, prints its ids, waits for a line, and does what the test inserts.

@@ -1,0 +1,167 @@
+"""The ranges of offsets that tables did not get: kept beside the checkpoint of the query.
+
+Spark's checkpoint says how far the query is. A table that could not be written is not so far: its
+ranges are here, for each micro-batch after which there were such tables. The state of a micro-batch
+is written when all other tables have it, and before Spark takes the micro-batch for done. So a
+micro-batch that runs again after a crash begins with the state of the one before it.
+
+Spark writes and reads the state, so it works wherever a checkpoint does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import index
+from typing import Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.tables.ranges import from_row, to_row
+
+_FOLDER: Final = "pykafka-tables"
+_VERSION: Final = 1
+_SLOTS: Final = (1, 2, 3)
+_NO_PATH: Final = "PATH_NOT_FOUND"
+
+
+@dataclass(frozen=True, slots=True)
+class LateTopic:
+    """A topic whose table waits: what it did not get, since which micro-batch, and why."""
+
+    ranges: tuple[PlannedRange, ...]
+    since: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LateState:
+    """The late topics after a micro-batch.
+
+    Attributes:
+        batch_id: The micro-batch; -1 before the first one that had late topics.
+        topics: The late topics by their names.
+        slot: Which file has it.
+        number: Counts the states, because a micro-batch can have several: a late topic may be
+            written after it.
+    """
+
+    batch_id: int = -1
+    topics: Mapping[str, LateTopic] = field(default_factory=dict)
+    slot: int = 0
+    number: int = 0
+
+
+class LateTopics:
+    """The last states of one query, in the folder of its checkpoint.
+
+    A new state never replaces the newest one, nor that with which the micro-batch begins.
+    """
+
+    def __init__(self, checkpoint: str) -> None:
+        self._folder = f"{checkpoint.rstrip('/')}/{_FOLDER}"
+
+    def before(self, spark: SparkSession, batch_id: int) -> LateState:
+        """The state with which a micro-batch begins.
+
+        Raises:
+            KafkaConfigError: A file of the state cannot be read.
+        """
+        return _newest(each for each in self._states(spark) if each.batch_id < batch_id)
+
+    def newest(self, spark: SparkSession) -> LateState:
+        """The state after the last micro-batch.
+
+        Raises:
+            KafkaConfigError: As from `before`.
+        """
+        return _newest(self._states(spark))
+
+    def save(
+        self, spark: SparkSession, batch_id: int, topics: Mapping[str, LateTopic]
+    ) -> LateState:
+        """Write the state after a micro-batch.
+
+        Raises:
+            KafkaConfigError: As from `before`.
+        """
+        states = self._states(spark)
+        newest, before = _newest(states), _newest(e for e in states if e.batch_id < batch_id)
+        free = next(each for each in _SLOTS if each not in {newest.slot, before.slot})
+        state = LateState(batch_id, topics, free, newest.number + 1)
+        rows = spark.createDataFrame([(_to_json(state),)], "value string").coalesce(1)
+        rows.write.mode("overwrite").text(f"{self._folder}/{state.slot}")
+        return state
+
+    def _states(self, spark: SparkSession) -> list[LateState]:
+        states = []
+        for slot in _SLOTS:
+            path = f"{self._folder}/{slot}"
+            try:
+                lines = read_lines(spark, path)
+            except PySparkException as error:
+                if _NO_PATH in str(error):
+                    continue
+                raise
+            # An attempt that was cut off leaves no line: its micro-batch runs again.
+            states += [_from_json(each, slot, path) for each in lines]
+        return states
+
+
+def read_lines(spark: SparkSession, path: str) -> list[str]:
+    """The lines of a file or of a folder's files.
+
+    Raises:
+        PySparkException: They cannot be read.
+    """
+    # The name of a checkpoint may have characters of patterns, as `a[1]`.
+    rows = spark.read.option("__globPaths__", "false").text(path).collect()
+    return [row[0] for row in rows]
+
+
+def _newest(states: Iterable[LateState]) -> LateState:
+    return max(states, key=lambda each: (each.batch_id, each.number), default=LateState())
+
+
+def _to_json(state: LateState) -> str:
+    topics = {
+        topic: {
+            "ranges": [to_row(each) for each in late.ranges],
+            "since": late.since,
+            "reason": late.reason,
+        }
+        for topic, late in state.topics.items()
+    }
+    content = {
+        "version": _VERSION,
+        "batch": state.batch_id,
+        "number": state.number,
+        "topics": topics,
+    }
+    return json.dumps(content)
+
+
+def _check_version(version: object) -> None:
+    if version != _VERSION:
+        raise ValueError(f"the version is {version!r}, not {_VERSION}")
+
+
+def _from_json(text: str, slot: int, path: str) -> LateState:
+    try:
+        read = json.loads(text)
+        _check_version(read["version"])
+        topics = {
+            topic: LateTopic(tuple(map(from_row, late["ranges"])), late["since"], late["reason"])
+            for topic, late in read["topics"].items()
+        }
+        return LateState(index(read["batch"]), topics, slot, index(read["number"]))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise KafkaConfigError(
+            f"{path} has no state of late tables ({type(error).__name__}: {error}): it has the "
+            "offsets that some tables did not get. Was it written by a newer version? Else restore "
+            "it from a backup of the checkpoint"
+        ) from error

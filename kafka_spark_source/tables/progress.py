@@ -1,0 +1,83 @@
+"""What becomes of each table: for people, for logs and for metrics. No Spark."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from enum import Enum
+
+
+class State(Enum):
+    """How a table is."""
+
+    WRITTEN = "written"
+    SUSPENDED = "suspended"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """What would be done for a topic's table before its first row.
+
+    Attributes:
+        topic: The topic.
+        table: The table, as SQL spells it; empty if it has no name that can be.
+        statements: The statements that make it or let it grow; none if it is as it has to be.
+        refusal: Why the topic cannot be written; empty if it can.
+    """
+
+    topic: str
+    table: str
+    statements: tuple[str, ...]
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgress:
+    """One topic and its table, as of the last micro-batch that had to do with it.
+
+    Attributes:
+        topic: The topic.
+        state: How the table is.
+        batch_id: That micro-batch.
+        offsets: How many offsets this run of the query has written: at least the records.
+        late: How many offsets the query is past, and the table lacks.
+        seconds: How long the last write took.
+        reason: Why it is suspended; empty if it is not.
+    """
+
+    topic: str
+    state: State
+    batch_id: int
+    offsets: int
+    late: int
+    seconds: float
+    reason: str = ""
+
+
+class Progress:
+    """The progress of all tables of a run. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tables: dict[str, TableProgress] = {}
+
+    def tables(self) -> list[TableProgress]:
+        """The progress of each table, sorted by topic."""
+        with self._lock:
+            return [each for _, each in sorted(self._tables.items())]
+
+    def written(self, topic: str, batch_id: int, offsets: int, seconds: float) -> None:
+        """A table has all records of a micro-batch."""
+        with self._lock:
+            before = self._tables.get(topic)
+            offsets += before.offsets if before else 0
+            self._tables[topic] = TableProgress(topic, State.WRITTEN, batch_id, offsets, 0, seconds)
+
+    def suspended(self, topic: str, batch_id: int, late: int, reason: str) -> None:
+        """A table waits."""
+        with self._lock:
+            before = self._tables.get(topic)
+            offsets, seconds = (before.offsets, before.seconds) if before else (0, 0.0)
+            self._tables[topic] = TableProgress(
+                topic, State.SUSPENDED, batch_id, offsets, late, seconds, reason
+            )

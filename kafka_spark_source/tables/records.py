@@ -1,0 +1,165 @@
+"""The records of given ranges as a DataFrame, decoded on the executors.
+
+A batch read of one topic without its planning: ranges come from the stream, so no broker is asked
+on the driver, and the schemas of payloads are found once for many micro-batches. Options, columns
+and stages are as for `spark.read.format("pykafka")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from kafka_formats.options.settings import SchemaEvolution
+from kafka_formats.options.table import KEY, VALUE
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.columns.payloads import columns_of, stages_of
+from kafka_spark_source.options.read import BatchReadOptions, parse_batch_options
+from kafka_spark_source.options.table import STREAM_ONLY, Table
+from kafka_spark_source.planning.splitting import split
+from kafka_spark_source.reading.input_partition import (
+    KafkaInputPartition,
+    ReadsRanges,
+    range_reader_of,
+    read_partition,
+)
+from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.reading.size_hints import hints_for
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NOT_OF_ONE_TOPIC: Final = {
+    *(each.lower() for each in STREAM_ONLY),
+    *(
+        each.key
+        for each in (
+            Table.SUBSCRIBE,
+            Table.SUBSCRIBE_PATTERN,
+            Table.ASSIGN,
+            Table.STARTING_OFFSETS,
+            Table.STARTING_OFFSETS_BY_TIMESTAMP,
+            Table.STARTING_TIMESTAMP,
+            Table.STARTING_STRATEGY,
+        )
+    ),
+    "kafka.group.id",
+}
+"""Options of the stream that say which records are read, in lower case: the ranges say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRead:
+    """How the records of a topic become rows: with the newest schemas at its creation.
+
+    Attributes:
+        schema: The columns of the rows.
+        options: The checked options.
+        config: The client's configuration.
+        reader: What tasks do with their ranges.
+    """
+
+    schema: T.StructType
+    options: BatchReadOptions
+    config: ClientConfig
+    reader: ReadsRanges
+
+    @classmethod
+    def of(
+        cls, options: Mapping[str, str], topic: str, columns: Sequence[str] | None = None
+    ) -> TopicRead:
+        """Check the options, and find the schemas that payloads have now.
+
+        Args:
+            options: The options of the stream.
+            topic: The topic.
+            columns: The columns to read; None for all.
+
+        Raises:
+            KafkaError: An option is wrong, or a schema cannot be found.
+        """
+        parsed = _parsed(options_for(options, topic))
+        config = ClientConfig.from_options(parsed.kafka)
+        schema = columns_of(parsed)
+        if columns is not None:
+            schema = T.StructType([each for each in schema if each.name in columns])
+        put_aside = None
+        if parsed.dead_letter_topic is not None:
+            from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
+
+            put_aside = DeadLetters(parsed.dead_letter_topic, config).write
+        stages = stages_of(parsed, schema, put_aside)
+        return cls(schema, parsed, config, range_reader_of(parsed, schema, stages))
+
+    def frame(self, spark: SparkSession, ranges: Sequence[PlannedRange]) -> DataFrame:
+        """The rows of the ranges: the same ones whenever they are computed.
+
+        Raises:
+            KafkaError: From tasks; names topic, partition, offset and broker.
+        """
+        tasks = [*self._tasks(ranges)]
+        numbers = spark.range(0, len(tasks), 1, max(len(tasks), 1))
+        return numbers.mapInArrow(partial(_read, self.reader, self.config, tasks), self.schema)
+
+    def _tasks(self, ranges: Sequence[PlannedRange]) -> Iterator[list[PlannedRange]]:
+        """The ranges of each task. A task reads one topic of a name, not its successor too."""
+        parts = self.options.parts
+        for topic_id in dict.fromkeys(each.topic_id for each in ranges):
+            wanted = [each.wanted for each in ranges if each.topic_id == topic_id]
+            if parts.must_split(len(wanted)):
+                wanted = split(wanted, parts.at_least, parts.max_records)
+            cluster = Cluster(self.config)
+            try:
+                deadline = Deadline.after(self.config.api_timeout_ms)
+                tasks = parts.tasks_of(wanted, partial(hints_for, cluster, deadline))
+            finally:
+                cluster.close()
+            yield from ([PlannedRange(each, topic_id) for each in task] for task in tasks)
+
+
+def options_for(options: Mapping[str, str], topic: str) -> dict[str, str]:
+    """The options of a batch read of one topic, out of a stream's of several."""
+    kept = {name: text for name, text in options.items() if name.lower() not in _NOT_OF_ONE_TOPIC}
+    return {**kept, Table.SUBSCRIBE.name: topic}
+
+
+def _parsed(options: Mapping[str, str]) -> BatchReadOptions:
+    """The options, with `schema.evolution=exact` where it is possible and nothing else is given.
+
+    Then a schema that the columns cannot hold stops the tasks before a value is lost. If it is a
+    newer one, the read is planned anew.
+    """
+    given = {name.lower() for name in options}
+    evolving = [each.evolution for each in (VALUE, KEY) if each.evolution.key not in given]
+    for number in range(2 ** len(evolving)):
+        added = {
+            each.name: SchemaEvolution.EXACT.value
+            for index, each in enumerate(evolving)
+            if not number >> index & 1
+        }
+        try:
+            return parse_batch_options({**options, **added})
+        except KafkaConfigError:
+            if not added:
+                raise
+    raise AssertionError("the last one has no addition")
+
+
+def _read(
+    reader: ReadsRanges,
+    config: ClientConfig,
+    tasks: Sequence[list[PlannedRange]],
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """What a task does: `batches` have the number of its ranges."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from read_partition(reader, config, KafkaInputPartition(tasks[number]))
