@@ -46,7 +46,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream demo-cdc test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-changes bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: bench-changes bench-tables bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
 .PHONY: audit format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
@@ -244,6 +244,10 @@ bench-upsert: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 # A micro-batch of changes into a table of Delta, beside a MERGE by hand.
 bench-changes: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.changes
+
+# Many topics into tables of Delta, beside a query for each and a foreachBatch by hand.
+bench-tables: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.topics_to_tables
 
 # The cost of an exactly-once claim, by the length of the commit log.
 bench-claim: $(VENV)/.installed-bench
