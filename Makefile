@@ -45,7 +45,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
-.PHONY: demo demo-stream demo-cdc test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
+.PHONY: demo demo-stream demo-cdc demo-tables test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-changes bench-tables bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
 .PHONY: audit format dist docs site site-check clean test-python
@@ -61,6 +61,10 @@ demo-stream: $(VENV)/.installed-demo
 # A minute of changes in a real database, a stream that is killed twice, tables that must be equal.
 demo-cdc: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m tests.change_data
+
+# Twenty topics, schemas that change, a query that is killed five times, tables that must be equal.
+demo-tables: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m tests.change_data.shop_demo
 
 # What parts need is installed before the first one starts: make would begin a part whose venv is not
 # there yet after all others, and one lane would wait for it at the end.

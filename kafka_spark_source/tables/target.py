@@ -16,6 +16,7 @@ from kafka_spark_source.changes.target import first_line, has_moments, padded_co
 from kafka_spark_source.tables.ddl import columns_text, path_text, type_text
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.growth import At, Growth, growth
+from kafka_spark_source.tables.leftovers import removed_leftovers
 
 PROVIDERS: Final = ("delta", "iceberg")
 _MAPPED_BY_NAME: Final = {"delta.columnMapping.mode": "name"}
@@ -102,10 +103,7 @@ class Target:
             TableError: As from `plan`; or the catalog refuses a statement, which the text has.
         """
         for statement in self.plan(rows):
-            try:
-                self.spark.sql(statement)
-            except Exception as error:  # of Delta's features it is an error of Py4J
-                raise self._error(f"does not take the statement `{statement}`", error) from error
+            self._execute(statement)
         present = self.columns()
         if present is None:
             raise TableError(
@@ -113,6 +111,17 @@ class Target:
                 "there another query with this table?"
             )
         return present
+
+    def _execute(self, statement: str) -> None:
+        try:
+            try:
+                self.spark.sql(statement)
+            except PySparkException as error:
+                if not removed_leftovers(self.spark, error):
+                    raise
+                self.spark.sql(statement)
+        except Exception as error:  # of Delta's features it is an error of Py4J
+            raise self._error(f"does not take the statement `{statement}`", error) from error
 
     def _claim(self) -> Iterator[str]:
         """The statement that makes the table the topic's; none if it is already.

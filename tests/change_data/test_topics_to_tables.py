@@ -125,6 +125,24 @@ def test_a_plan_makes_no_table(shop: Shop, capsys: pytest.CaptureFixture[str]) -
     assert shop.spark.sql(f"SHOW TABLES IN {shop.schema}").count() == 0
 
 
+@pytest.mark.parametrize("left", [".00000000000000000000.json.1.tmp", "00000000000000000000.crc"])
+def test_what_a_killed_driver_left_of_a_new_table(shop: Shop, left: str) -> None:
+    if shop.provider != "delta":
+        pytest.skip("Iceberg creates a table with one file")
+    topic = shop.topic("a")
+    shop.send(topic, orders([1]))
+    described = shop.spark.sql(f"DESCRIBE SCHEMA {shop.schema}").collect()
+    location = dict(map(tuple, described))["Location"].removeprefix("file:")
+    folder = Path(location, shop.name(topic).split(".")[-1], "_delta_log")
+    folder.mkdir(parents=True)
+    (folder / left).touch()
+    progress = shop.run(on_error="suspend")
+    if left.startswith("."):
+        assert shop.rows(topic) == rows_of([1])
+    else:  # somebody else's file
+        assert "not empty and also not a Delta table" in progress[topic].reason
+
+
 def test_the_newest_record_of_a_key_and_tombstones(shop: Shop) -> None:
     topic = shop.topic("customers")
     shop.send(topic, [*orders(range(5)), ("1", {"id": 1, "name": "new"}), ("2", None)])

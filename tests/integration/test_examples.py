@@ -77,7 +77,7 @@ ALONE = {
     "run_pipeline.py": ("bob 100", "cid 250"),
 }
 # In test_streaming_examples.py, sail/test_sail.py and tests/change_data.
-RUN_ELSEWHERE = {"live_progress.py", "sail.py", "change_data.py"}
+RUN_ELSEWHERE = {"live_progress.py", "sail.py", "change_data.py", "topics_to_tables.py"}
 
 
 def test_each_example_has_a_test() -> None:
