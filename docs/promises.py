@@ -250,7 +250,7 @@ OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
         "A partition that was never read counts from offset 0",
         "If a query reads a partition twice",
     ),
-    "topics-to-tables.md": ("Each record once",),
+    "topics-to-tables.md": ("Each record once", "Producers change schemas twice"),
     "troubleshooting.md": ("records twice after a failure",),
     "writing.md": (
         "a batch whose response was lost may be written twice",
