@@ -48,7 +48,8 @@ _ROWS: Final = (
     (f"{_SPARK}/streaming", "reader_40 reader_42", "tests/spark/streaming/test_stream_reader.py"),
     (
         f"{_SPARK}/tables",
-        "errors leftovers micro_batch query range_source records sink target topic_table writer",
+        "checkpoint errors leftovers micro_batch query range_source records "
+        "sink target topic_table writer",
         "tests/change_data/test_topics_to_tables.py",
     ),
     (_TESTING, "errors folders", "tests/spark/testing/downloads/test_jars.py"),

@@ -121,6 +121,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
 
 
 def _apply(arguments: Arguments, rows: DataFrame, _batch_id: int) -> None:
+    _check_substitution(rows)
     rows = with_usual_names(rows, arguments)
     columns = columns_of(rows, arguments)
     # The checks and the MERGE read the micro-batch several times, and it comes from brokers.
@@ -132,6 +133,16 @@ def _apply(arguments: Arguments, rows: DataFrame, _batch_id: int) -> None:
                 _merge(arguments, changes, columns, checked, has_position(rows, arguments))
     finally:
         changes.unpersist()
+
+
+def _check_substitution(rows: DataFrame) -> None:
+    """Refuse names that Spark would replace in statements: schemas of others give names."""
+    conf = rows.sparkSession.conf
+    if "${" in rows.schema.json() and conf.get("spark.sql.variable.substitute") == "true":
+        raise ChangeError(
+            "a column or field of the rows has `${` in its name, which Spark replaces in SQL: set "
+            "spark.sql.variable.substitute to false in this session, or rename it"
+        )
 
 
 def _merge(

@@ -8,10 +8,13 @@ from enum import Enum
 from typing import Any, Final, TypeGuard, TypeVar
 
 from kafka_formats.options.debezium import PREFIX as DEBEZIUM_PREFIX
-from kafka_formats.options.envelope import ENVELOPE, UPSERT_TOMBSTONES, Envelope, Tombstones
+from kafka_formats.options.envelope import ENVELOPE, Envelope
+from kafka_formats.options.settings import Mode
+from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.options.option import Option
+from kafka_spark_source.options.table import Table
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.names import TableOf, parse_table
 from kafka_spark_source.tables.rows import METADATA, PREFIX
@@ -35,13 +38,15 @@ class Rows(Enum):
 
 _NEEDED: Final[Mapping[Rows, Mapping[Option[Any], Enum]]] = {
     Rows.APPEND: {ENVELOPE: Envelope.NONE},
-    Rows.UPSERT: {ENVELOPE: Envelope.UPSERT, UPSERT_TOMBSTONES: Tombstones.KEEP},
+    # Not that envelope: it takes the newest record of a key before it is decoded, which may be a
+    # broken one, and `merge_options` may give another key, another order, or want all versions.
+    Rows.UPSERT: {ENVELOPE: Envelope.NONE},
     Rows.CHANGES: {ENVELOPE: Envelope.DEBEZIUM},
 }
 """Options that a read needs for its records to be such rows."""
 _ALSO: Final[Mapping[Rows, Mapping[str, str]]] = {
     Rows.APPEND: {},
-    Rows.UPSERT: {},
+    Rows.UPSERT: {Table.INCLUDE_TOPIC_ID.key: "true"},
     Rows.CHANGES: {DEBEZIUM_PREFIX.key: PREFIX},
 }
 """Options that it has unless others are given."""
@@ -107,7 +112,9 @@ class Arguments:
         Raises:
             TableError: They are not a mapping, or one of them does not exist.
         """
-        given = of_topic("merge_options", self.merge_options, topic) or {}
+        given = self.merge_options
+        is_for_all = isinstance(given, Mapping) and bool(given) and {*given} <= {*MERGE_OPTIONS}
+        given = given if is_for_all else of_topic("merge_options", given, topic) or {}
         if not isinstance(given, Mapping):
             raise TableError(
                 f"`merge_options` gives {_kind(given)} for topic {topic}, not arguments"
@@ -133,6 +140,12 @@ class Arguments:
                     f"topic {topic} has the option {row.name}={given[row.key]}, and `rows` says "
                     f"{rows.value}, which needs {value.value}: remove the option"
                 )
+        if rows is not Rows.APPEND and MODE.value_if_in(given) is Mode.PERMISSIVE:
+            raise TableError(
+                f"topic {topic} has the option {MODE.name}=PERMISSIVE, and `rows` says "
+                f"{rows.value}: a broken payload would empty its row. Set DROPMALFORMED or "
+                "deadLetterTopic, or remove the option"
+            )
         needed = {row.key: value.value for row, value in _NEEDED[rows].items()}
         return {**_ALSO[rows], **given, **needed}
 
@@ -174,6 +187,8 @@ def parse(  # noqa: PLR0913 - each is an argument of topics_to_tables
             )
     if type(threads) is not int or not 1 <= threads <= _MAX_THREADS:
         raise KafkaConfigError(f"threads must be 1 to {_MAX_THREADS}, not {threads!r}")
+    if isinstance(merge_options, Mapping):
+        _check_merge_options(merge_options)
     made_with = {name: _option_text(value) for name, value in properties.items()}
     layout = Layout(provider, tuple(partition_by), tuple(cluster_by), made_with)
     return Arguments(
@@ -190,6 +205,16 @@ def _check_mappings(arguments: Mapping[str, object]) -> None:
         if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given):
             raise KafkaConfigError(
                 f"{name} must be a mapping of names to values, not {_kind(given)}"
+            )
+
+
+def _check_merge_options(given: Mapping[str, object]) -> None:
+    """Refuse a mapping that is neither arguments for all topics nor topic -> arguments."""
+    for name, value in given.items():
+        if name not in MERGE_OPTIONS and not isinstance(value, Mapping):
+            raise KafkaConfigError(
+                f"merge_options has {name!r}, which is neither one of {', '.join(MERGE_OPTIONS)} "
+                "nor a topic with a mapping of them"
             )
 
 

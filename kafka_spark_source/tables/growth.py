@@ -66,6 +66,13 @@ _UNSUPPORTED: Final = ("void", "variant", "interval", "time(")
 """How types begin that rows may have, and that neither format has in each release."""
 
 
+_RESERVED_BY_ICEBERG: Final = {
+    *("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id"),
+    *("_last_updated_sequence_number", "_change_type", "_change_ordinal", "_commit_snapshot_id"),
+}
+"""Metadata columns, which an ALTER TABLE takes nevertheless: then the table cannot be read."""
+
+
 def growth(table: T.StructType, rows: T.StructType, provider: str) -> Growth:
     """What a table needs before it takes the rows.
 
@@ -101,6 +108,11 @@ def _of_struct(
 ) -> Iterator[_Found]:
     there = {each.name.lower(): each for each in table}
     yield from (("refused", each) for each in _same_names(path, rows))
+    if provider == "iceberg" and not path:
+        taken = [each for each in rows.names if each.lower() in _RESERVED_BY_ICEBERG]
+        yield from (
+            ("refused", f"{path_text([each])} is a name of Iceberg's own") for each in taken
+        )
     names = [each.name.lower() for each in rows]
     for field in (each for each in rows if names.count(each.name.lower()) == 1):
         present = there.get(field.name.lower())
@@ -114,6 +126,8 @@ def _of_struct(
 def _same_names(path: Path, rows: T.StructType) -> Iterator[str]:
     seen: dict[str, str] = {}
     for name in rows.names:
+        if not name.strip():
+            yield f"{path_text((*path, name))} is an empty name"
         other = seen.setdefault(name.lower(), name)
         if other != name or rows.names.count(name) > 1:
             names = path_text((*path, other)), path_text((*path, name))

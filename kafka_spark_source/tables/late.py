@@ -21,12 +21,12 @@ from pyspark.sql import SparkSession
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.tables.checkpoint import NO_PATH, read_lines
 from kafka_spark_source.tables.ranges import from_row, to_row
 
 _FOLDER: Final = "pykafka-tables"
 _VERSION: Final = 1
 _SLOTS: Final = (1, 2, 3)
-_NO_PATH: Final = "PATH_NOT_FOUND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +104,12 @@ class LateTopics:
             try:
                 lines = read_lines(spark, path)
             except PySparkException as error:
-                if _NO_PATH in str(error):
+                if NO_PATH in str(error):
                     continue
                 raise
             # An attempt that was cut off leaves no line: its micro-batch runs again.
             states += [_from_json(each, slot, path) for each in lines]
         return states
-
-
-def read_lines(spark: SparkSession, path: str) -> list[str]:
-    """The lines of a file or of a folder's files.
-
-    Raises:
-        PySparkException: They cannot be read.
-    """
-    # The name of a checkpoint may have characters of patterns, as `a[1]`.
-    rows = spark.read.option("__globPaths__", "false").text(path).collect()
-    return [row[0] for row in rows]
 
 
 def _newest(states: Iterable[LateState]) -> LateState:

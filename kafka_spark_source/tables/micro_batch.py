@@ -7,27 +7,24 @@ is written.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 from pyspark import inheritable_thread_target
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_protocol.client.clock import monotonic_ms
-from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.changes.target import first_line
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, OnError
+from kafka_spark_source.tables.checkpoint import PlannedBefore, planned_before, query_id
 from kafka_spark_source.tables.errors import TableError
-from kafka_spark_source.tables.late import LateState, LateTopic, LateTopics, read_lines
+from kafka_spark_source.tables.late import LateState, LateTopic, LateTopics
 from kafka_spark_source.tables.progress import Progress
 from kafka_spark_source.tables.ranges import by_topic, count, from_row, joined
-from kafka_spark_source.tables.sink import Commit
-from kafka_spark_source.tables.writer import TableWriter
+from kafka_spark_source.tables.reasons import reason_of
+from kafka_spark_source.tables.writer import TableWriter, Work
 
 _log = logging.getLogger(__name__)
 
@@ -57,6 +54,7 @@ class TablesOfMicroBatch:
         self._state: LateState | None = None
         self._retries: dict[str, _Retry] = {}
         self._query_id = ""
+        self._planned = PlannedBefore()
         self._progress = progress
 
     def __call__(self, ranges: DataFrame, batch_id: int) -> None:
@@ -67,7 +65,7 @@ class TablesOfMicroBatch:
             KafkaConfigError: The state of late tables cannot be read.
         """
         spark = ranges.sparkSession
-        self._query_id = self._query_id or _query_id(spark, self._checkpoint)
+        self._query_id = self._query_id or query_id(spark, self._checkpoint)
         new = by_topic(map(from_row, ranges.collect()))
         self._write_all(spark, new, self._state_before(spark, batch_id), batch_id)
 
@@ -79,9 +77,10 @@ class TablesOfMicroBatch:
         Raises:
             As from the call.
         """
+        self._planned = planned_before(spark, self._checkpoint)
         newest = self._late_topics.newest(spark)
         if newest.topics:
-            self._query_id = _query_id(spark, self._checkpoint)
+            self._query_id = query_id(spark, self._checkpoint)
             self._write_all(spark, {}, newest, newest.batch_id)
 
     def _state_before(self, spark: SparkSession, batch_id: int) -> LateState:
@@ -95,13 +94,22 @@ class TablesOfMicroBatch:
         # What another writer made of a table must never cast a value with a loss. The session is
         # the query's own.
         spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
+        # Names from schemas stand in statements: `${env:NAME}` must stay a name.
+        spark.conf.set("spark.sql.variable.substitute", "false")
         ranges = {topic: [*late.ranges] for topic, late in before.topics.items()}
         for topic, added in new.items():
             ranges[topic] = joined([*ranges.get(topic, ()), *added])
         due = [topic for topic in ranges if self._is_due(topic)]
         reasons = {each: self._retries[each].reason for each in ranges if each not in due}
-        commit = Commit(self._query_id, batch_id)
-        reasons |= self._write(spark, {topic: ranges[topic] for topic in due}, commit)
+        planned_at = self._planned.at if batch_id <= self._planned.batch_id else None
+        work = {
+            topic: Work(
+                *(ranges[topic], self._query_id, batch_id, planned_at),
+                before.topics[topic].since if topic in before.topics else None,
+            )
+            for topic in due
+        }
+        reasons |= self._write(spark, work)
         self._raise_if_asked(reasons, batch_id)
         late = {
             topic: LateTopic(tuple(ranges[topic]), _since(before, topic, batch_id), reason)
@@ -112,34 +120,30 @@ class TablesOfMicroBatch:
         for topic, each in late.items():
             self._progress.suspended(topic, batch_id, count(each.ranges), each.reason)
 
-    def _write(
-        self, spark: SparkSession, ranges: Mapping[str, Ranges], commit: Commit
-    ) -> dict[str, str]:
+    def _write(self, spark: SparkSession, work: Mapping[str, Work]) -> dict[str, str]:
         """Write topics, some at a time; returns why some could not be written."""
 
         def write(topic: str) -> tuple[str, str | None]:
-            return topic, self._write_one(spark, topic, ranges[topic], commit)
+            return topic, self._write_one(spark, topic, work[topic])
 
         # The largest first: it would take longest alone at the end.
-        topics = sorted(ranges, key=lambda topic: (-count(ranges[topic]), topic))
+        topics = sorted(work, key=lambda topic: (-count(work[topic].ranges), topic))
         with ThreadPoolExecutor(self._arguments.threads) as pool:
             outcomes = [*pool.map(inheritable_thread_target(spark)(write), topics)]
         return {topic: reason for topic, reason in outcomes if reason is not None}
 
-    def _write_one(
-        self, spark: SparkSession, topic: str, ranges: Ranges, commit: Commit
-    ) -> str | None:
+    def _write_one(self, spark: SparkSession, topic: str, work: Work) -> str | None:
         began = monotonic_ms()
         try:
-            self._writer.write(spark, topic, ranges, commit)
+            self._writer.write(spark, topic, work)
         except Exception as error:  # noqa: BLE001 - each table fails for itself
-            reason = _reason(error)
+            reason = reason_of(error)
             self._postpone(topic, reason)
             _log.warning("Topic %s is not written to its table: %s", topic, reason)
             return reason
         self._retries.pop(topic, None)
         seconds = (monotonic_ms() - began) / 1000
-        self._progress.written(topic, commit.batch_id, count(ranges), seconds)
+        self._progress.written(topic, work.batch_id, count(work.ranges), seconds)
         return None
 
     def _is_due(self, topic: str) -> bool:
@@ -167,28 +171,3 @@ class TablesOfMicroBatch:
 def _since(before: LateState, topic: str, batch_id: int) -> int:
     late = before.topics.get(topic)
     return batch_id if late is None else late.since
-
-
-def _reason(error: Exception) -> str:
-    line = first_line(error)
-    return (
-        line
-        if isinstance(error, (TableError, PySparkException))
-        else f"{type(error).__name__}: {line}"
-    )
-
-
-def _query_id(spark: SparkSession, checkpoint: str) -> str:
-    """The id of the streaming query, which Spark writes when it makes a checkpoint.
-
-    Raises:
-        KafkaConfigError: The checkpoint has none.
-    """
-    path = f"{checkpoint}/metadata"
-    try:
-        return str(json.loads("".join(read_lines(spark, path)))["id"])
-    except (PySparkException, LookupError, TypeError, ValueError) as error:
-        raise KafkaConfigError(
-            f"{path} has no id of a streaming query ({first_line(error)}): use the "
-            "checkpointLocation of this query"
-        ) from error

@@ -124,13 +124,14 @@ class TopicsToTables:
         Raises:
             KafkaError: No broker can be reached, or an option is wrong.
         """
-        writer = TableWriter(self._arguments)
+        writer, spark = TableWriter(self._arguments), isolated(self._spark)
+        spark.conf.set("spark.sql.variable.substitute", "false")
         planned = []
         for topic in self._topics():
             table, statements, refusal = "", [], ""
             try:
-                table = writer.target(self._spark, topic).name
-                statements = writer.plan(self._spark, topic)
+                table = writer.target(spark, topic).name
+                statements = writer.plan(spark, topic)
             except KafkaError as error:
                 refusal = str(error)
             planned.append(PlannedTable(topic, table, tuple(statements), refusal))

@@ -56,9 +56,28 @@ def joined(ranges: Iterable[PlannedRange]) -> list[PlannedRange]:
     return result
 
 
+def without(ranges: Iterable[PlannedRange], others: Iterable[PlannedRange]) -> list[PlannedRange]:
+    """The offsets of the first ranges that are not in the others."""
+    left = [*ranges]
+    for other in others:
+        left = [part for each in left for part in _without(each, other)]
+    return left
+
+
 def count(ranges: Iterable[PlannedRange]) -> int:
     """The number of offsets: at least the number of records."""
     return sum(each.wanted.size for each in ranges)
+
+
+def _without(each: PlannedRange, other: PlannedRange) -> Iterable[PlannedRange]:
+    partition, start, until = each.wanted
+    if other.wanted.topic_partition != partition or other.topic_id != each.topic_id:
+        return [each]
+    parts = (
+        OffsetRange(partition, start, min(until, other.wanted.from_offset)),
+        OffsetRange(partition, max(start, other.wanted.until_offset), until),
+    )
+    return [PlannedRange(part, each.topic_id) for part in parts if not part.is_empty]
 
 
 def _order(each: PlannedRange) -> tuple[TopicPartition, str, OffsetRange]:

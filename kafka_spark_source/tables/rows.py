@@ -30,7 +30,13 @@ Iceberg reserves `_partition`.
 KEY_COLUMN: Final = "_kafka_key"
 PREFIX: Final = "__kafka_"
 """Before the names of columns that `apply_changes` needs and the table does not get."""
-UPSERT_COLUMNS: Final = ("op", "topic", "partition", "offset", "topicId")
+UPSERT_COLUMNS: Final[Mapping[str, str]] = {
+    "op": "CASE WHEN value IS NULL THEN 'd' ELSE 'u' END",
+    **{each: quoted(each) for each in ("topic", "partition", "offset", "topicId", "timestamp")},
+}
+"""Columns that `apply_changes` needs -> expressions over the columns of a read."""
+_OF_CHANGES: Final = ("_unavailable", ERROR_COLUMN, *RAW_COLUMNS)
+"""Columns that mean something to `apply_changes`, so that no field may have such a name."""
 
 Columns = dict[str, str]
 """Name -> expression of SQL over the columns of a read."""
@@ -84,8 +90,9 @@ def upserted(schema: T.StructType, topic: str) -> tuple[tuple[str, ...], Columns
             )
         del values[other.name]
     _check_no_clash(values, keys, topic, "rename one of them in its schema")
-    added = {f"{PREFIX}{each}": quoted(each) for each in UPSERT_COLUMNS}
-    _check_no_clash(keys | values, added, topic, "rename it in the schema")
+    added = {f"{PREFIX}{name}": value for name, value in UPSERT_COLUMNS.items()}
+    taken = added | dict.fromkeys(_OF_CHANGES, "")
+    _check_no_clash(keys | values, taken, topic, "rename it in the schema")
     return tuple(keys), keys | values | added
 
 

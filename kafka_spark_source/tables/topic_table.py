@@ -17,6 +17,7 @@ from kafka_spark_source.changes.sql import quoted
 from kafka_spark_source.changes.types import fits
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, Rows
+from kafka_spark_source.tables.commits import Marker
 from kafka_spark_source.tables.conform import conformed
 from kafka_spark_source.tables.records import TopicRead
 from kafka_spark_source.tables.rows import (
@@ -27,7 +28,7 @@ from kafka_spark_source.tables.rows import (
     read_columns,
     upserted,
 )
-from kafka_spark_source.tables.sink import Commit, append
+from kafka_spark_source.tables.sink import append
 from kafka_spark_source.tables.target import Target
 
 
@@ -75,30 +76,29 @@ class TopicTable:
         return cls(read, kind, None, own, prefix, more)
 
     def write(
-        self, target: Target, present: T.StructType, ranges: Sequence[PlannedRange], commit: Commit
+        self, target: Target, present: T.StructType, ranges: Sequence[PlannedRange], marker: Marker
     ) -> None:
-        """Write the rows of some ranges; nothing, if the table has them.
+        """Write the rows of some ranges.
 
         Args:
             target: The table.
             present: Its columns.
             ranges: The ranges.
-            commit: The query and the micro-batch.
+            marker: What the commit says, with `append`.
 
         Raises:
-            TableError: As from `sink.append`.
             ChangeError: As from `apply_changes`.
         """
         rows = self.rows(target.spark, ranges)
         if self.kind is Rows.APPEND:
             rows = rows.selectExpr(*conformed(rows.schema, present))
-            append(rows, target.name, target.layout.provider, ranges, commit)
+            append(rows, target.name, target.layout.provider, marker)
             return
         rows = rows.selectExpr(*_with_nested_fields(rows.schema, present))
         apply = apply_changes(
             target.name, keys=self.keys, evolve=True, prefix=self.prefix, **self.merge_options
         )
-        apply(rows, commit.batch_id)
+        apply(rows, marker.batch_id)
 
     def rows(self, spark: SparkSession, ranges: Sequence[PlannedRange]) -> DataFrame:
         """The rows of some ranges, with the columns of the table and of changes."""

@@ -7,23 +7,44 @@ write that failed. In between a micro-batch asks neither catalog nor registry.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables.arguments import Arguments
+from kafka_spark_source.tables.arguments import Arguments, Rows
+from kafka_spark_source.tables.commits import Marker, last_marker
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.names import Names
-from kafka_spark_source.tables.sink import Commit
+from kafka_spark_source.tables.ranges import without
 from kafka_spark_source.tables.target import Target
 from kafka_spark_source.tables.topic_table import TopicTable
 
 _EVOLVED: Final = "[KAFKA_SCHEMA_"
 """How an error of a task begins that met a newer schema: `kafka_formats.query.evolution`."""
+_INCOMPATIBLE: Final = "[KAFKA_SCHEMA_INCOMPATIBLE]"
 _MAX_SCHEMAS: Final = 20
 """How many newer schemas a micro-batch may meet in a topic, one after the other."""
+
+
+class Work(NamedTuple):
+    """What a topic's table gets.
+
+    Attributes:
+        ranges: The ranges.
+        query_id: The streaming query.
+        batch_id: The micro-batch.
+        planned_at: When the micro-batch was planned, if by an earlier run: its table may have it.
+        late_since: The micro-batch since which the topic is late; None if it is not.
+    """
+
+    ranges: Sequence[PlannedRange]
+    query_id: str
+    batch_id: int
+    planned_at: datetime | None = None
+    late_since: int | None = None
 
 
 class _Known(NamedTuple):
@@ -57,30 +78,32 @@ class TableWriter:
         rows = TopicTable.of(self._arguments, topic)
         return self.target(spark, topic).plan(rows.table_columns(spark))
 
-    def write(
-        self, spark: SparkSession, topic: str, ranges: Sequence[PlannedRange], commit: Commit
-    ) -> None:
+    def write(self, spark: SparkSession, topic: str, work: Work) -> None:
         """Write the records of some ranges of a topic, unless its table has them.
 
         Raises:
             KafkaError: The records cannot be rows of the table.
             PySparkException: Spark, the catalog or the table's format failed.
         """
+        before: _Known | None = None
         for _ in range(_MAX_SCHEMAS):
-            is_new = topic not in self._known
+            known = self._known.get(topic)
+            is_new = known is None
             try:
-                known = self._known[topic] if not is_new else self._learn(spark, topic)
-                known.rows.write(known.target, known.present, ranges, commit)
+                known = known or self._learn(spark, topic)
+                _check_meaning(before, known)
+                self._write(spark, known, work, is_first=is_new)
             except Exception as error:
                 self._known.pop(topic, None)
                 # What was known may be old; a table may have been altered by others.
                 if is_new and _EVOLVED not in str(error):
                     raise
+                before = known if _INCOMPATIBLE in str(error) else None
             else:
                 return
         raise TableError(
             f"topic {topic} had a newer schema {_MAX_SCHEMAS} times while micro-batch "
-            f"{commit.batch_id} was read: does its producer register one for each record?"
+            f"{work.batch_id} was read: does its producer register one for each record?"
         )
 
     def _learn(self, spark: SparkSession, topic: str) -> _Known:
@@ -89,3 +112,59 @@ class TableWriter:
         present = target.prepare(rows.table_columns(spark))
         self._known[topic] = _Known(rows, target, present)
         return self._known[topic]
+
+    def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
+        ranges = work.ranges
+        if is_first and known.rows.kind is Rows.APPEND:
+            ranges = _lacking(spark, known.target, work)
+        if ranges:
+            marker = Marker.of(work.query_id, work.batch_id, ranges)
+            known.rows.write(known.target, known.present, ranges, marker)
+
+
+def _check_meaning(before: _Known | None, now: _Known) -> None:
+    """Refuse a newer schema that older rows cannot be read as, if the columns do not show it.
+
+    Raises:
+        TableError: Both have the same columns, such as two orders of a union's records.
+    """
+    if before is not None and before.present == now.present:
+        raise TableError(
+            f"the newest schema of topic {now.target.topic} has other values in the same columns: "
+            "records of the one before it cannot be read as it. Fill a new table, or register a "
+            "version that keeps the meaning of its fields"
+        )
+
+
+def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[PlannedRange]:
+    """The ranges that the table lacks: without a late write whose outcome a crash cut off.
+
+    Raises:
+        TableError: The table is ahead of the checkpoint, or as from `last_marker`.
+    """
+    name, provider = target.name, target.layout.provider
+    last = last_marker(spark, name, provider, work.query_id, work.planned_at)
+    if last is None:
+        return work.ranges
+    planned = last.planned()
+    is_this = last == Marker.of(work.query_id, work.batch_id, work.ranges)
+    if last.batch_id == work.batch_id and planned is not None:
+        # A part of them, if retention has moved since.
+        is_this = not without(work.ranges, planned)
+    if is_this:
+        return ()
+    if last.batch_id >= work.batch_id:
+        raise TableError(
+            f"the table {name} of topic {target.topic} has micro-batch {last.batch_id} of this "
+            f"query with other offsets, and the checkpoint is at micro-batch {work.batch_id}: is "
+            "it an older copy? Give the query the newest one; or a new one, and as startingOffsets "
+            "the offsets after the last ones in the table"
+        )
+    if work.late_since is None or last.batch_id < work.late_since:
+        return work.ranges
+    if planned is None:
+        raise TableError(
+            f"how much the table {name} of topic {target.topic} lacks is not known: its last "
+            "commit has too many ranges. Fill a new table"
+        )
+    return without(work.ranges, planned)

@@ -190,11 +190,12 @@ def test_options_of_a_topic_come_after_those_of_all(
     assert arguments(topic_options=form(more)).options_of("t") == expected
 
 
-@pytest.mark.parametrize("form", [a_mapping, a_function])
-def test_options_of_a_topics_merge(form: Callable[[object], object]) -> None:
+def test_options_of_a_topics_merge() -> None:
     more = {"sequence_by": "lsn", "history": True}
-    assert arguments(merge_options=form(more)).merge_options_of("t") == more
-    assert arguments(merge_options=form(None)).merge_options_of("t") == {}
+    for form in (a_function(more), {"t": more, "other": {}}):
+        assert arguments(merge_options=form).merge_options_of("t") == more
+    assert arguments(merge_options={"other": more}).merge_options_of("t") == {}
+    assert arguments(merge_options=more).merge_options_of("t") == more
     assert arguments().merge_options_of("t") == {}
 
 
@@ -211,7 +212,7 @@ def test_a_topic_that_a_mapping_lacks() -> None:
     ("rows", "added"),
     [
         ("append", {"envelope": "none"}),
-        ("upsert", {"envelope": "upsert", "upsert.tombstones": "keep"}),
+        ("upsert", {"envelope": "none", "includetopicid": "true"}),
         ("changes", {"envelope": "debezium", "debezium.prefix": PREFIX}),
     ],
 )
@@ -237,8 +238,20 @@ def test_another_envelope_is_refused(rows: str, envelope: str, place: str) -> No
 
 
 def test_the_case_of_an_envelope_does_not_matter() -> None:
-    given = arguments(options={"envelope": " Upsert"}, rows="upsert")
-    assert given.options_of("t")["envelope"].strip().lower() == "upsert"
+    given = arguments(options={"envelope": " Debezium"}, rows="changes")
+    assert given.options_of("t")["envelope"].strip().lower() == "debezium"
+
+
+@pytest.mark.parametrize("rows", ["upsert", "changes"])
+def test_a_broken_payload_must_not_empty_a_row(rows: str) -> None:
+    with pytest.raises(TableError, match="topic t has the option mode=PERMISSIVE"):
+        arguments(options={"mode": "permissive"}, rows=rows).options_of("t")
+
+
+def test_a_misspelt_argument_of_a_merge_is_refused() -> None:
+    for given in ({"sequence_bye": "lsn"}, {"orders": ["history"]}):
+        with pytest.raises(KafkaConfigError, match=f"merge_options has {[*given][0]!r}"):
+            arguments(merge_options=given)
 
 
 def rows_of(given: Any) -> object:
@@ -275,7 +288,6 @@ def merge_options_of(given: Any) -> object:
         (options_of, {"orders": "json"}, "`topic_options` .*orders"),
         (options_of, lambda _: ["json"], "`topic_options` .*orders"),
         (options_of, fails, "`topic_options` failed .*orders: LookupError"),
-        (merge_options_of, {"orders": ["history"]}, "`merge_options` .*orders"),
         (merge_options_of, lambda _: {"keys": "id"}, "`merge_options` .*'keys' .*orders"),
         (merge_options_of, fails, "`merge_options` failed .*orders: LookupError"),
     ],

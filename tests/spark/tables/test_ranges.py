@@ -15,7 +15,15 @@ from pyspark.sql import SparkSession
 
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables.ranges import COLUMNS, by_topic, count, from_row, joined, to_row
+from kafka_spark_source.tables.ranges import (
+    COLUMNS,
+    by_topic,
+    count,
+    from_row,
+    joined,
+    to_row,
+    without,
+)
 
 A = uuid.UUID("00000000-0000-0000-0000-00000000000a")
 B = uuid.UUID("00000000-0000-0000-0000-00000000000b")
@@ -153,3 +161,12 @@ def test_ranges_of_each_topic_keep_their_order() -> None:
 def test_offsets_are_counted() -> None:
     assert count([]) == 0
     assert count([planned(5, 5), planned(0, 4), planned(2, 4, B), planned(0, 2**62)]) == 2**62 + 6
+
+
+@given(st.lists(ranges(), max_size=6), st.lists(ranges(), max_size=6))
+def test_what_is_left_without_other_ranges(
+    given_ranges: list[PlannedRange], others: list[PlannedRange]
+) -> None:
+    left = without(joined(given_ranges), others)
+    assert offsets(left).keys() == offsets(given_ranges).keys() - offsets(others).keys()
+    assert max(offsets(left).values(), default=1) == 1

@@ -30,7 +30,7 @@ def read(value: T.DataType = TEXT, key: T.DataType = BINARY, *more: str) -> T.St
     return struct(value=value, key=key, **others)
 
 
-ADDED = {f"{PREFIX}{each}": f"`{each}`" for each in UPSERT_COLUMNS}
+ADDED = {f"{PREFIX}{name}": value for name, value in UPSERT_COLUMNS.items()}
 
 
 def test_a_read_has_the_columns_of_values_of_metadata_and_of_errors() -> None:

@@ -1,0 +1,25 @@
+"""One sentence for a failure, out of the errors of Spark, of tasks and of formats. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pyspark.errors import PySparkException
+
+from kafka_protocol.errors import KafkaError
+from kafka_spark_source.changes.target import first_line
+
+# Somewhere in a task's error, which is many lines of Java, stands the exception of Python.
+_OURS: Final = re.compile(r"\bkafka_(?:formats|protocol|spark_source)\.[\w.]*?(\w+): (\S.*)")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, in one line."""
+    if isinstance(error, KafkaError):
+        return str(error)
+    raised = _OURS.search(str(error))
+    if raised is not None:
+        return raised[2]
+    line = first_line(error)
+    return line if isinstance(error, PySparkException) else f"{type(error).__name__}: {line}"
