@@ -1,7 +1,8 @@
 """What a killed driver leaves of a table of Delta that it was about to create.
 
-Delta commits the first version of a table by renaming a file. Killed before, it leaves the log's
-folder with a temporary file, and refuses to create a table in a folder that is not empty.
+Delta writes a table's first version into its folder, and only then names the table in the catalog.
+A driver that is killed in between leaves a folder that CREATE TABLE refuses, because it is not
+empty: without a version, which is removed, or with one, which gets its name.
 """
 
 from __future__ import annotations
@@ -11,26 +12,60 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from kafka_spark_source.changes.sql import quoted, text
+
 _REFUSED: Final = re.compile(
     r"\[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\].*?location \('([^']+)'\) is not empty", re.S
 )
 _TEMPORARY: Final = re.compile(r"\..*\.tmp")
+_FIRST_VERSION: Final = "00000000000000000000.json"
 
 
-def removed_leftovers(spark: SparkSession, error: Exception) -> bool:
-    """Remove the folder that a refused CREATE TABLE names, if nothing was ever committed in it.
+def create_again(
+    spark: SparkSession, statement: str, table: str, mark: tuple[str, str], error: Exception
+) -> str | None:
+    """The statement that creates a table after CREATE TABLE was refused; None to give up.
 
-    Returns:
-        Whether it was removed. A folder with any other file than temporary ones stays.
+    Args:
+        spark: The session.
+        statement: The refused statement.
+        table: The table, as SQL spells it.
+        mark: The property, and its value, of tables that are created so.
+        error: The refusal, which names the folder.
     """
     refused = _REFUSED.search(str(error))
     if refused is None:
-        return False
-    jvm: Any = spark._jvm
-    path = jvm.org.apache.hadoop.fs.Path(refused[1])
-    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-    listed = files.listFiles(path, True)
+        return None
+    location = refused[1]
+    names = _files_in(spark, location)
+    if all(map(_TEMPORARY.fullmatch, names)):
+        _remove(spark, location)
+        return statement
+    if _FIRST_VERSION in names and _has(spark, location, mark):
+        return f"CREATE TABLE IF NOT EXISTS {table} USING delta LOCATION {text(location)}"
+    return None
+
+
+def _has(spark: SparkSession, location: str, mark: tuple[str, str]) -> bool:
+    """Whether the table in a folder has a property."""
+    rows = spark.sql(f"SHOW TBLPROPERTIES delta.{quoted(location)}").collect()
+    return mark in {(row["key"], row["value"]) for row in rows}
+
+
+def _files_in(spark: SparkSession, location: str) -> list[str]:
+    files, path = _folder(spark, location)
+    listed, names = files.listFiles(path, True), []
     while listed.hasNext():
-        if not _TEMPORARY.fullmatch(listed.next().getPath().getName()):
-            return False
-    return bool(files.delete(path, True))
+        names.append(str(listed.next().getPath().getName()))
+    return names
+
+
+def _remove(spark: SparkSession, location: str) -> None:
+    files, path = _folder(spark, location)
+    files.delete(path, True)
+
+
+def _folder(spark: SparkSession, location: str) -> tuple[Any, Any]:
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(location)
+    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), path

@@ -16,13 +16,14 @@ from kafka_spark_source.changes.target import first_line, has_moments, padded_co
 from kafka_spark_source.tables.ddl import columns_text, path_text, type_text
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.growth import At, Growth, growth
-from kafka_spark_source.tables.leftovers import removed_leftovers
+from kafka_spark_source.tables.leftovers import create_again
 
 PROVIDERS: Final = ("delta", "iceberg")
 _MAPPED_BY_NAME: Final = {"delta.columnMapping.mode": "name"}
 # Characters in names that Delta takes with column mapping only.
 _ODD: Final = re.compile(r"[ ,;{}()\n\t=]")
 _WIDENING: Final = "'delta.enableTypeWidening' = 'true'"
+_MOST_PLANS: Final = 3
 _TOPIC: Final = "pykafka.topic"
 """The property of a table with the topic that it is filled from."""
 _MOMENTS: Final = "'delta.feature.timestampNtz' = 'supported'"
@@ -102,8 +103,13 @@ class Target:
         Raises:
             TableError: As from `plan`; or the catalog refuses a statement, which the text has.
         """
-        for statement in self.plan(rows):
-            self._execute(statement)
+        # A table that was there, though its catalog did not know it, may have to grow then.
+        for _ in range(_MOST_PLANS):
+            statements = self.plan(rows)
+            for statement in statements:
+                self._execute(statement)
+            if not statements:
+                break
         present = self.columns()
         if present is None:
             raise TableError(
@@ -117,9 +123,11 @@ class Target:
             try:
                 self.spark.sql(statement)
             except PySparkException as error:
-                if not removed_leftovers(self.spark, error):
+                mark = _TOPIC, self.topic
+                again = create_again(self.spark, statement, self.name, mark, error)
+                if again is None:
                     raise
-                self.spark.sql(statement)
+                self.spark.sql(again)
         except Exception as error:  # of Delta's features it is an error of Py4J
             raise self._error(f"does not take the statement `{statement}`", error) from error
 

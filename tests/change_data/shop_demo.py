@@ -27,6 +27,7 @@ from confluent_kafka.schema_registry import (
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
@@ -226,10 +227,16 @@ def rows_of(spark: SparkSession, folder: Path, topic: str) -> list[Any]:
         return []
     frame = spark.read.format("delta").load(str(path))
     place = ["_kafka_partition", "_kafka_offset"]
+    # It grows when the query has caught up.
+    frame = frame.withColumns(
+        {each: F.lit(None) for each, _ in NEW_FIELDS if each not in frame.columns}
+    )
     if TOPICS[topic] == "types":
         ids = ", ".join(f"{each}.id" for each in RECORD_TYPES)
         frame = frame.selectExpr(*place, "_type", f"coalesce({ids}) AS id")
     elif TOPICS[topic] == "cache":
+        if "_tombstone" not in frame.columns:
+            return []
         frame = frame.where("_tombstone IS NOT TRUE").selectExpr("id", "name", "note", "size")
     else:
         frame = frame.selectExpr(*place, "id", "name", "note", "size")

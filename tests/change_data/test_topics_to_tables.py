@@ -137,10 +137,24 @@ def test_what_a_killed_driver_left_of_a_new_table(shop: Shop, left: str) -> None
     folder.mkdir(parents=True)
     (folder / left).touch()
     progress = shop.run(on_error="suspend")
-    if left.startswith("."):
+    if left.startswith("."):  # it was killed before the first version
         assert shop.rows(topic) == rows_of([1])
     else:  # somebody else's file
         assert "not empty and also not a Delta table" in progress[topic].reason
+
+
+def test_a_table_that_its_catalog_does_not_know(shop: Shop) -> None:
+    if shop.provider != "delta":
+        pytest.skip("Iceberg creates a table with one file")
+    topic = shop.topic("a")
+    shop.send(topic, orders([1]))
+    described = shop.spark.sql(f"DESCRIBE SCHEMA {shop.schema}").collect()
+    location = dict(map(tuple, described))["Location"].removeprefix("file:")
+    path = Path(location, shop.name(topic).split(".")[-1])
+    create = f"CREATE TABLE delta.`{path}` (id bigint) USING delta TBLPROPERTIES ('pykafka.topic' ="
+    shop.spark.sql(f"{create} '{topic}')")
+    shop.run()
+    assert shop.rows(topic) == rows_of([1])
 
 
 def test_the_newest_record_of_a_key_and_tombstones(shop: Shop) -> None:

@@ -250,7 +250,7 @@ def test_a_broken_payload_must_not_empty_a_row(rows: str) -> None:
 
 def test_a_misspelt_argument_of_a_merge_is_refused() -> None:
     for given in ({"sequence_bye": "lsn"}, {"orders": ["history"]}):
-        with pytest.raises(KafkaConfigError, match=f"merge_options has {[*given][0]!r}"):
+        with pytest.raises(KafkaConfigError, match=f"merge_options has {next(iter(given))!r}"):
             arguments(merge_options=given)
 
 
