@@ -46,11 +46,12 @@ _ROWS: Final = (
     (f"{_SPARK}/reading", "batch_reader", "tests/spark/test_source.py"),
     (f"{_SPARK}/streaming", "observed_logs", "tests/spark/streaming/test_micro_batches_loss.py"),
     (f"{_SPARK}/streaming", "reader_40 reader_42", "tests/spark/streaming/test_stream_reader.py"),
+    (f"{_SPARK}/tables", "checkpoint errors", "tests/change_data/test_topics_to_tables.py"),
+    (f"{_SPARK}/tables", "leftovers", "tests/spark/tables/test_target.py"),
     (
         f"{_SPARK}/tables",
-        "checkpoint errors leftovers micro_batch query range_source records "
-        "sink target topic_table writer",
-        "tests/change_data/test_topics_to_tables.py",
+        "query range_source records sink",
+        "tests/spark/tables/test_topic_table.py",
     ),
     (_TESTING, "errors folders", "tests/spark/testing/downloads/test_jars.py"),
     (f"{_TESTING}/broker", "cluster launcher topics", "tests/integration/test_broker_lifecycle.py"),

@@ -1,0 +1,147 @@
+"""What is learned about a topic's table, and when anew; without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import types as T
+
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.tables import writer as module
+from kafka_spark_source.tables.arguments import Rows, parse
+from kafka_spark_source.tables.commits import Marker
+from kafka_spark_source.tables.errors import TableError
+from kafka_spark_source.tables.target import Target
+from kafka_spark_source.tables.topic_table import TopicTable
+from kafka_spark_source.tables.writer import TableWriter, Work
+from tests.spark.tables.test_micro_batch import USUAL
+
+SPARK: Any = None
+
+
+def planned(start: int, until: int) -> PlannedRange:
+    return PlannedRange(OffsetRange(TopicPartition("t", 0), start, until), None)
+
+
+class World:
+    """A registry, a table and its history."""
+
+    def __init__(self) -> None:
+        self.columns = [T.StructType([T.StructField("a", T.IntegerType())])]
+        self.learned = 0
+        self.errors: list[Exception] = []
+        self.written: list[Marker] = []
+        self.last: Marker | None = None
+        self.kind = Rows.APPEND
+
+    # As TopicTable.
+
+    def table_columns(self, _spark: object) -> T.StructType:
+        return self.columns[min(self.learned, len(self.columns)) - 1]
+
+    def write(self, _target: object, _present: object, ranges: Any, marker: Marker) -> None:
+        if self.errors:
+            raise self.errors.pop(0)
+        assert marker.planned() == [*ranges]
+        self.written.append(marker)
+
+    def learn(self, *_: object) -> World:
+        self.learned += 1
+        return self
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World()
+    monkeypatch.setattr(TopicTable, "of", made.learn)
+    monkeypatch.setattr(Target, "prepare", lambda _self, rows: rows)
+    monkeypatch.setattr(module, "last_marker", lambda *_: made.last)
+    return made
+
+
+def new_writer() -> TableWriter:
+    return TableWriter(parse(**USUAL, on_error="fail", threads=2))
+
+
+def work(batch_id: int, *ranges: PlannedRange, late_since: int | None = None) -> Work:
+    return Work(ranges, "q", batch_id, late_since=late_since)
+
+
+def offsets(marker: Marker) -> list[tuple[int, int]]:
+    return [each.wanted[1:] for each in marker.planned() or ()]
+
+
+def test_schemas_and_tables_are_looked_at_once(world: World) -> None:
+    writer = new_writer()
+    for number in range(3):
+        writer.write(SPARK, "t", work(number, planned(number, number + 1)))
+    assert world.learned == 1
+    assert [each.batch_id for each in world.written] == [0, 1, 2]
+
+
+def test_after_a_failure_once_more(world: World) -> None:
+    writer = new_writer()
+    writer.write(SPARK, "t", work(0, planned(0, 1)))
+    world.errors = [ValueError("the table was altered")]
+    writer.write(SPARK, "t", work(1, planned(1, 2)))
+    assert world.learned == 2
+    world.errors = [ValueError("one"), ValueError("two")]
+    with pytest.raises(ValueError, match="two"):
+        writer.write(SPARK, "t", work(2, planned(2, 3)))
+
+
+def test_as_often_as_there_are_newer_schemas(world: World) -> None:
+    world.errors = [ValueError("[KAFKA_SCHEMA_EVOLVED] x")] * 5
+    new_writer().write(SPARK, "t", work(0, planned(0, 1)))
+    assert world.learned == 6
+    world.errors = [ValueError("[KAFKA_SCHEMA_EVOLVED] x")] * 50
+    with pytest.raises(TableError, match="had a newer schema 20 times"):
+        new_writer().write(SPARK, "t", work(0, planned(0, 1)))
+
+
+def test_a_schema_with_another_meaning_in_the_same_columns_is_refused(world: World) -> None:
+    world.errors = [ValueError("[KAFKA_SCHEMA_INCOMPATIBLE] x")]
+    with pytest.raises(TableError, match="has other values in the same columns"):
+        new_writer().write(SPARK, "t", work(0, planned(0, 1)))
+    world.columns.append(T.StructType([T.StructField("a", T.LongType())]))
+    world.learned, world.errors = 0, [ValueError("[KAFKA_SCHEMA_INCOMPATIBLE] x")]
+    new_writer().write(SPARK, "t", work(0, planned(0, 1)))
+
+
+def test_a_micro_batch_that_the_table_has_is_not_written(world: World) -> None:
+    world.last = Marker.of("q", 7, [planned(0, 5)])
+    for ranges in ([planned(0, 5)], [planned(2, 5)]):  # retention has moved
+        new_writer().write(SPARK, "t", work(7, *ranges))
+    assert world.written == []
+    many = [PlannedRange(OffsetRange(TopicPartition("t", n), 0, 1), None) for n in range(600)]
+    world.last = Marker.of("q", 7, many)
+    new_writer().write(SPARK, "t", work(7, *many))
+    assert world.written == []
+
+
+@pytest.mark.parametrize(("batch_id", "until"), [(7, 6), (6, 5), (6, 6)])
+def test_a_table_that_is_ahead_of_the_checkpoint(world: World, batch_id: int, until: int) -> None:
+    world.last = Marker.of("q", 7, [planned(0, 5)])
+    with pytest.raises(TableError, match="is it an older copy"):
+        new_writer().write(SPARK, "t", work(batch_id, planned(0, until)))
+
+
+def test_a_late_write_that_was_cut_off_is_subtracted(world: World) -> None:
+    world.last = Marker.of("q", 7, [planned(0, 5)])
+    new_writer().write(SPARK, "t", work(9, planned(0, 8), late_since=4))
+    assert [*map(offsets, world.written)] == [[(5, 8)]]
+    # Before the topic was late: these offsets are read again on purpose.
+    new_writer().write(SPARK, "t", work(9, planned(0, 8), late_since=8))
+    new_writer().write(SPARK, "t", work(9, planned(0, 8)))
+    assert [*map(offsets, world.written)][1:] == [[(0, 8)], [(0, 8)]]
+    world.last = Marker("q", 7, "a digest")
+    with pytest.raises(TableError, match="has too many ranges"):
+        new_writer().write(SPARK, "t", work(9, planned(0, 8), late_since=4))
+
+
+def test_a_merge_needs_no_history(world: World) -> None:
+    world.kind, world.last = Rows.UPSERT, Marker.of("q", 7, [planned(0, 5)])
+    new_writer().write(SPARK, "t", work(7, planned(0, 5)))
+    assert len(world.written) == 1
