@@ -33,7 +33,8 @@ PLACES: Final[Mapping[str, str]] = {
     "pickle": "Lint bans `pickle`, `marshal` and `shelve` for reading. Spark pickles tasks itself.",
     "shell": "No text of others is part of a script; lint bans `shell=True`.",
     "path": "Temporary files have names of our own; other paths are options of the user's.",
-    "SQL": "Only `apply_changes` makes statements, from names of columns and its arguments.",
+    "SQL": "Only `apply_changes` and `topics_to_tables` make statements, from names of columns and "
+    "topics and their arguments.",
     "URL": "Only the registry's client makes paths of names.",
     "HTTP header": "Headers have credentials and constants.",
     "row target": "A write goes where the options of the write say.",
@@ -181,6 +182,21 @@ GUARDS: Final = (
         ("SQL",),
         "kafka_spark_source/changes/sql.py:quoted",
         "tests/spark/changes/test_sql.py::test_names_and_texts_are_quoted",
+    ),
+    Guard(
+        "`${...}` in a name stays a name: Spark's substitution is off, or the name is refused.",
+        ("schema",),
+        ("SQL",),
+        "kafka_spark_source/changes/apply.py:_check_substitution",
+        "tests/change_data/test_topics_once.py::test_names_of_fields_do_not_read_the_environment",
+    ),
+    Guard(
+        "A topic is one quoted part of its table's name at most, of letters, digits and "
+        "underscores. The table of another topic is not written.",
+        ("broker",),
+        ("SQL", "row target"),
+        "kafka_spark_source/tables/names.py:name_of",
+        "tests/spark/tables/test_names.py::test_a_topic_fills_one_part_of_letters_digits_and_underscores",
     ),
     Guard(
         "A frame, a body and a decompressed batch have a largest size; nothing is allocated by a "

@@ -68,6 +68,15 @@ def test_columns_that_appear_are_added(new_target: MakeTarget) -> None:
     assert target.rows("id", "`a``b`.`y.z`") == [(1, ["p"]), (2, None), (3, None)]
 
 
+def test_a_name_that_spark_would_replace_is_refused(new_target: MakeTarget) -> None:
+    target = new_target("id bigint, name string")
+    more = Row(**{"${env:HOME}": 1})
+    with pytest.raises(ChangeError, match="which Spark replaces in SQL"):
+        target.apply(
+            [change("c", 1, "ann", 0, s=more)], f"{CHANGES}, s struct<`${{env:HOME}}`: int>"
+        )
+
+
 def test_without_evolve_they_are_refused(new_target: MakeTarget) -> None:
     target = new_target("id bigint, name string")
     with pytest.raises(ChangeError, match="lacks columns: size int, _sequence struct"):
