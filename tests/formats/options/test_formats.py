@@ -304,7 +304,8 @@ def test_what_does_not_fit_a_write_is_refused() -> None:
     [
         ({}, ""),
         ({"value__framing": "glue"}, ""),
-        ({"value__schema__evolution": "sometimes"}, "must be none or restart, got 'sometimes'"),
+        ({"value__schema__evolution": "exact"}, ""),
+        ({"value__schema__evolution": "sometimes"}, "none or restart or exact, got 'sometimes'"),
         ({"value__framing": "none", "value__schema": "long"}, "needs the ids of schemas"),
         ({"value__schema": '"long"'}, "and 'value.schema' names another schema"),
         ({"value__subject__version": "3"}, "and 'value.subject.version' names another schema"),
@@ -324,7 +325,7 @@ def test_evolution(options: dict[str, str], message: str) -> None:
     else:
         formats = parse(**given)
         assert formats is not None
-        assert formats.payloads[0].evolution is SchemaEvolution.RESTART
+        assert formats.payloads[0].evolution.value == given["value__schema__evolution"]
 
 
 def test_evolution_by_the_names_of_functions() -> None:
