@@ -14,7 +14,7 @@ from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.options.option import Option
-from kafka_spark_source.options.table import Table
+from kafka_spark_source.options.table import STREAM_ONLY, Table
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.names import TableOf, parse_table
 from kafka_spark_source.tables.rows import METADATA, PREFIX
@@ -36,6 +36,19 @@ class Rows(Enum):
     CHANGES = "changes"
 
 
+OF_THE_STREAM: Final = {
+    *(each.lower() for each in STREAM_ONLY),
+    *(
+        each.key
+        for each in (
+            *(Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN),
+            *(Table.STARTING_OFFSETS, Table.STARTING_OFFSETS_BY_TIMESTAMP),
+            *(Table.STARTING_TIMESTAMP, Table.STARTING_STRATEGY),
+        )
+    ),
+    "kafka.group.id",
+}
+"""Options that say which records the query reads, in lower case: no topic can have others."""
 _NEEDED: Final[Mapping[Rows, Mapping[Option[Any], Enum]]] = {
     Rows.APPEND: {ENVELOPE: Envelope.NONE},
     # Not that envelope: it takes the newest record of a key before it is decoded, which may be a
@@ -132,6 +145,11 @@ class Arguments:
         more = of_topic("topic_options", self.topic_options, topic) or {}
         if not isinstance(more, Mapping):
             raise TableError(f"`topic_options` gives {_kind(more)} for topic {topic}, not options")
+        for name in sorted(OF_THE_STREAM & by_lower_name(more).keys()):
+            raise TableError(
+                f"`topic_options` has {name} for topic {topic}, which says what the whole query "
+                "reads: give it in `options`"
+            )
         given = {**self.options, **by_lower_name(more)}
         rows = self.rows_of(topic)
         for row, value in _NEEDED[rows].items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
@@ -23,7 +23,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.columns.payloads import columns_of, stages_of
 from kafka_spark_source.options.read import BatchReadOptions, parse_batch_options
-from kafka_spark_source.options.table import STREAM_ONLY, Table
+from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.splitting import split
 from kafka_spark_source.reading.input_partition import (
     KafkaInputPartition,
@@ -33,27 +33,10 @@ from kafka_spark_source.reading.input_partition import (
 )
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.reading.size_hints import hints_for
+from kafka_spark_source.tables.arguments import OF_THE_STREAM
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_NOT_OF_ONE_TOPIC: Final = {
-    *(each.lower() for each in STREAM_ONLY),
-    *(
-        each.key
-        for each in (
-            Table.SUBSCRIBE,
-            Table.SUBSCRIBE_PATTERN,
-            Table.ASSIGN,
-            Table.STARTING_OFFSETS,
-            Table.STARTING_OFFSETS_BY_TIMESTAMP,
-            Table.STARTING_TIMESTAMP,
-            Table.STARTING_STRATEGY,
-        )
-    ),
-    "kafka.group.id",
-}
-"""Options of the stream that say which records are read, in lower case: the ranges say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +110,7 @@ class TopicRead:
 
 def options_for(options: Mapping[str, str], topic: str) -> dict[str, str]:
     """The options of a batch read of one topic, out of a stream's of several."""
-    kept = {name: text for name, text in options.items() if name.lower() not in _NOT_OF_ONE_TOPIC}
+    kept = {name: text for name, text in options.items() if name.lower() not in OF_THE_STREAM}
     return {**kept, Table.SUBSCRIBE.name: topic}
 
 

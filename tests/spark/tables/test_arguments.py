@@ -177,7 +177,6 @@ def test_one_key_may_be_a_text(form: Callable[[object], object]) -> None:
     ("more", "added"),
     [
         ({"Value.Format": "json"}, {"value.format": "json"}),
-        ({"SubscribePattern": "t"}, {"subscribepattern": "t"}),
         ({"includeHeaders": True}, {"includeheaders": "true"}),
         (None, {}),
         ({}, {}),
@@ -246,6 +245,12 @@ def test_the_case_of_an_envelope_does_not_matter() -> None:
 def test_a_broken_payload_must_not_empty_a_row(rows: str) -> None:
     with pytest.raises(TableError, match="topic t has the option mode=PERMISSIVE"):
         arguments(options={"mode": "permissive"}, rows=rows).options_of("t")
+
+
+def test_an_option_of_the_whole_query_is_refused_for_a_topic() -> None:
+    given = arguments(topic_options={"t": {"startingOffsets": "latest"}})
+    with pytest.raises(TableError, match="has startingoffsets for topic t"):
+        given.options_of("t")
 
 
 def test_a_misspelt_argument_of_a_merge_is_refused() -> None:
