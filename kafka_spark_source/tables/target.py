@@ -23,7 +23,6 @@ _MAPPED_BY_NAME: Final = {"delta.columnMapping.mode": "name"}
 # Characters in names that Delta takes with column mapping only.
 _ODD: Final = re.compile(r"[ ,;{}()\n\t=]")
 _WIDENING: Final = "'delta.enableTypeWidening' = 'true'"
-_MOST_PLANS: Final = 3
 _TOPIC: Final = "pykafka.topic"
 """The property of a table with the topic that it is filled from."""
 _MOMENTS: Final = "'delta.feature.timestampNtz' = 'supported'"
@@ -103,13 +102,20 @@ class Target:
         Raises:
             TableError: As from `plan`; or the catalog refuses a statement, which the text has.
         """
-        # A table that was there, though its catalog did not know it, may have to grow then.
-        for _ in range(_MOST_PLANS):
-            statements = self.plan(rows)
-            for statement in statements:
-                self._execute(statement)
-            if not statements:
-                break
+        present = self.columns()
+        if present is None:
+            self._check(growth(T.StructType([]), rows, self.layout.provider))
+            self._execute(self._create(rows))
+            present = self._present()
+        # A new one, too: it may have been there, though its catalog did not know it.
+        needed = self._check(growth(present, rows, self.layout.provider))
+        statements = [*self._claim(), *self._grow(needed)]
+        for statement in statements:
+            self._execute(statement)
+        return self._present() if statements else present
+
+    def _present(self) -> T.StructType:
+        """The columns of a table that must exist."""
         present = self.columns()
         if present is None:
             raise TableError(
