@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
-_FORMATS: Final = ("delta", "iceberg")
-_MOMENTS_FEATURE: Final = "'delta.feature.timestampNtz'"
+FORMATS: Final = ("delta", "iceberg")
+MOMENTS: Final = "'delta.feature.timestampNtz' = 'supported'"
 # Spark's schemas have `string` for it, and the text of the type beside.
 _PADDED: Final = re.compile(r"\bchar\(")
 _DECLARED: Final = "__CHAR_VARCHAR_TYPE_STRING"
@@ -50,7 +50,7 @@ def sql_name(spark: SparkSession, target: str) -> str:
             f"the target {target} cannot be described: {first_line(error)}"
         ) from error
     provider = provider_of(description)
-    if provider not in _FORMATS:
+    if provider not in FORMATS:
         raise ChangeError(
             f"the target {target} is {provider or 'of no known format'}, but MERGE needs a table "
             "of Delta or Iceberg"
@@ -107,7 +107,7 @@ def add_columns(spark: SparkSession, table: str, fields: Sequence[T.StructField]
     nullable = nullable_type(T.StructType([*fields]))
     try:
         if any(has_moments(each.dataType) for each in fields) and _is_delta(spark, table):
-            spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_MOMENTS_FEATURE} = 'supported')")
+            spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({MOMENTS})")
         spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({nullable.toDDL()})")
     except Exception as error:  # of Delta's features it is an error of Py4J
         raise ChangeError(

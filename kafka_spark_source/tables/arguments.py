@@ -14,11 +14,12 @@ from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.options.option import Option
+from kafka_spark_source.changes.target import FORMATS
 from kafka_spark_source.options.table import STREAM_ONLY, Table
 from kafka_spark_source.tables.errors import TableError
-from kafka_spark_source.tables.names import TableOf, parse_table
+from kafka_spark_source.tables.names import TableOf, of_topic, parse_table
 from kafka_spark_source.tables.rows import METADATA, PREFIX
-from kafka_spark_source.tables.target import PROVIDERS, Layout
+from kafka_spark_source.tables.target import Layout
 
 DEFAULT_METADATA: Final = ("_kafka_topic", "_kafka_partition", "_kafka_offset", "_kafka_timestamp")
 MERGE_OPTIONS: Final = ("sequence_by", "topic_ids", "delete", "columns", "history", "tombstones")
@@ -145,12 +146,13 @@ class Arguments:
         more = of_topic("topic_options", self.topic_options, topic) or {}
         if not isinstance(more, Mapping):
             raise TableError(f"`topic_options` gives {_kind(more)} for topic {topic}, not options")
-        for name in sorted(OF_THE_STREAM & by_lower_name(more).keys()):
+        own = by_lower_name(more)
+        if of_the_stream := sorted(OF_THE_STREAM & own.keys()):
             raise TableError(
-                f"`topic_options` has {name} for topic {topic}, which says what the whole query "
-                "reads: give it in `options`"
+                f"`topic_options` has {of_the_stream[0]} for topic {topic}, which says what the "
+                "whole query reads: give it in `options`"
             )
-        given = {**self.options, **by_lower_name(more)}
+        given = {**self.options, **own}
         rows = self.rows_of(topic)
         for row, value in _NEEDED[rows].items():
             if row.key in given and row.value_in(given) != value:
@@ -194,8 +196,8 @@ def parse(  # noqa: PLR0913 - each is an argument of topics_to_tables
         _choice("rows", rows, Rows, KafkaConfigError)
     elif not (isinstance(rows, Mapping) or callable(rows)):
         raise KafkaConfigError(f"rows must be a text, a mapping or a function, not {rows!r}")
-    if provider not in PROVIDERS:
-        raise KafkaConfigError(f"provider must be one of {', '.join(PROVIDERS)}, not {provider!r}")
+    if provider not in FORMATS:
+        raise KafkaConfigError(f"provider must be one of {', '.join(FORMATS)}, not {provider!r}")
     _check_lists({"metadata": metadata, "partition_by": partition_by, "cluster_by": cluster_by})
     for each in metadata:
         if each not in METADATA:
@@ -241,24 +243,6 @@ def _check_lists(arguments: Mapping[str, object]) -> None:
         is_empty = isinstance(given, (list, tuple)) and not given
         if not is_empty and not _is_texts(given):
             raise KafkaConfigError(f"{name} must be a list of texts, not {given!r}")
-
-
-def of_topic(name: str, given: object, topic: str) -> object:
-    """The value of an argument for a topic; None if a mapping lacks it.
-
-    Raises:
-        TableError: The function that was given failed.
-    """
-    if isinstance(given, Mapping):
-        return given.get(topic)
-    if not callable(given):
-        return given
-    try:
-        return given(topic)
-    except Exception as error:
-        raise TableError(
-            f"the function `{name}` failed for topic {topic}: {type(error).__name__}: {error}"
-        ) from error
 
 
 def by_lower_name(options: Mapping[str, object]) -> dict[str, str]:

@@ -7,7 +7,7 @@ name at most, of letters, digits and underscores, and is always quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError
@@ -90,7 +90,7 @@ class Names:
             TableError: It cannot be, or another topic has it; case does not matter, because most
                 catalogs do not keep it.
         """
-        name = name_of(_named(self._table_of, topic), topic)
+        name = name_of(of_topic("table", self._table_of, topic), topic)
         other = self._topics.setdefault(name.lower(), topic)
         if other != topic:
             raise TableError(
@@ -100,10 +100,19 @@ class Names:
         return name
 
 
-def _named(table_of: TableOf, topic: str) -> str:
+def of_topic(name: str, given: object, topic: str) -> object:
+    """The value of an argument for a topic; None if a mapping lacks it.
+
+    Raises:
+        TableError: The function that was given failed.
+    """
+    if isinstance(given, Mapping):
+        return given.get(topic)
+    if not callable(given):
+        return given
     try:
-        return table_of(topic)
+        return given(topic)
     except Exception as error:
         raise TableError(
-            f"the function `table` failed for topic {topic}: {type(error).__name__}: {error}"
+            f"the function `{name}` failed for topic {topic}: {type(error).__name__}: {error}"
         ) from error

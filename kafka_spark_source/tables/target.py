@@ -12,20 +12,24 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from kafka_spark_source.changes.sql import text
-from kafka_spark_source.changes.target import first_line, has_moments, padded_columns, provider_of
+from kafka_spark_source.changes.target import (
+    MOMENTS,
+    first_line,
+    has_moments,
+    padded_columns,
+    provider_of,
+)
 from kafka_spark_source.tables.ddl import columns_text, path_text, type_text
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.growth import At, Growth, growth
 from kafka_spark_source.tables.leftovers import create_again
 
-PROVIDERS: Final = ("delta", "iceberg")
 _MAPPED_BY_NAME: Final = {"delta.columnMapping.mode": "name"}
 # Characters in names that Delta takes with column mapping only.
 _ODD: Final = re.compile(r"[ ,;{}()\n\t=]")
 _WIDENING: Final = "'delta.enableTypeWidening' = 'true'"
 _TOPIC: Final = "pykafka.topic"
 """The property of a table with the topic that it is filled from."""
-_MOMENTS: Final = "'delta.feature.timestampNtz' = 'supported'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,7 @@ class Target:
     def _grow(self, needed: Growth) -> Iterator[str]:
         is_delta = self.layout.provider == "delta"
         if is_delta and any(has_moments(each.type) for each in (*needed.added, *needed.widened)):
-            yield f"ALTER TABLE {self.name} SET TBLPROPERTIES ({_MOMENTS})"
+            yield f"ALTER TABLE {self.name} SET TBLPROPERTIES ({MOMENTS})"
         if needed.added:
             yield f"ALTER TABLE {self.name} ADD COLUMNS ({_listed(needed.added)})"
         if is_delta and needed.widened:

@@ -14,10 +14,10 @@ from kafka_spark_source.tables.arguments import (
     OnError,
     Rows,
     by_lower_name,
-    of_topic,
     parse,
 )
 from kafka_spark_source.tables.errors import TableError
+from kafka_spark_source.tables.names import of_topic
 from kafka_spark_source.tables.rows import METADATA, PREFIX
 
 SECRET = "hush-hush"
