@@ -118,7 +118,8 @@ class TableWriter:
         if is_first and known.rows.kind is Rows.APPEND:
             ranges = _lacking(spark, known.target, work)
         if ranges:
-            marker = Marker.of(work.query_id, work.batch_id, ranges)
+            # All that the table has now, not what this commit adds: it may be cut off in its turn.
+            marker = Marker.of(work.query_id, work.batch_id, work.ranges)
             known.rows.write(known.target, known.present, ranges, marker)
 
 
