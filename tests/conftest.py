@@ -31,7 +31,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-settings.register_profile("thorough", settings.get_profile("usual"), max_examples=300)
+settings.register_profile("thorough", settings.get_profile("usual"), max_examples=100)
 # The same examples in each run, as in Hypothesis's own profile for CI: what fails is what changed.
 # The other profiles look for new ones.
 settings.register_profile("quick", settings.get_profile("usual"), max_examples=20, derandomize=True)

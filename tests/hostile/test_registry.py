@@ -28,7 +28,7 @@ from tests.formats.suite.reading import Query, Value, records
 from tests.hostile.audit import Deed, watched
 from tests.hostile.registry import responses
 
-DRAWS: Final = 500 if os.environ.get("HYPOTHESIS_PROFILE") == "quick" else 50_000
+DRAWS: Final = 500 if os.environ.get("HYPOTHESIS_PROFILE") == "quick" else 10_000
 # Not `explain`, which traces each line.
 PHASES: Final = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 pytestmark = [pytest.mark.no_cover, pytest.mark.timeout(3_600)]
