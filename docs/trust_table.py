@@ -191,9 +191,9 @@ GUARDS: Final = (
         "tests/change_data/test_topics_once.py::test_names_of_fields_do_not_read_the_environment",
     ),
     Guard(
-        "A topic is one quoted part of its table's name at most, of letters, digits and "
-        "underscores. The table of another topic is not written.",
-        ("broker",),
+        "A topic, and a record type, is one quoted part of its table's name at most, of letters, "
+        "digits and underscores. The table of another one is not written.",
+        ("broker", "schema"),
         ("SQL", "row target"),
         "kafka_spark_source/tables/names.py:name_of",
         "tests/spark/tables/test_names.py::test_a_topic_fills_one_part_of_letters_digits_and_underscores",

@@ -6,6 +6,7 @@ Which format, schema or envelope there is, is a matter of `kafka_formats`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
@@ -63,6 +64,16 @@ def columns_of(options: ReadOptions) -> StructType:
         include_topic_id=options.include_topic_id,
         formats=types,
     )
+
+
+def record_types_of(options: ReadOptions) -> Mapping[str, str]:
+    """The record types of a read's values, full name -> member; empty unless they have several.
+
+    Raises:
+        KafkaError: A schema cannot be found.
+    """
+    formats = _query_formats(options)
+    return {} if formats is None else formats.record_types("value")
 
 
 def stages_of(

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.errors import KafkaConfigError, KafkaError
+from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Arguments, parse
@@ -36,7 +36,7 @@ def isolated(spark: SparkSession) -> SparkSession:
 def topics_to_tables(  # noqa: PLR0913 - each is an option of the user, with a default
     spark: SparkSession,
     options: Mapping[str, object],
-    table: str | Callable[[str], str],
+    table: str | Callable[[str], str] | Callable[[str, str], str],
     *,
     provider: str = "delta",
     rows: str | Mapping[str, str] | Callable[[str], str] = "append",
@@ -59,7 +59,9 @@ def topics_to_tables(  # noqa: PLR0913 - each is an option of the user, with a d
     Args:
         spark: The session. It needs the jars and the extension of the provider.
         options: As for `spark.readStream.format("pykafka")`: brokers, topics, formats, registry.
-        table: The name of a topic's table: a text with `{topic}`, or a function of the topic.
+        table: The name of a topic's table: a text with `{topic}`, or a function of the topic. With
+            `{type}`, or as a function of topic and record type, it names a table for each record
+            type (`value.subjects`), whose full name it gets.
         provider: `delta` or `iceberg`.
         rows: What records are: `append`, a row each; `upsert`, the row of their key; `changes`,
             Debezium's events. For all topics, or topic -> one of them, or a function of the topic.
@@ -126,16 +128,7 @@ class TopicsToTables:
         """
         writer, spark = TableWriter(self._arguments), isolated(self._spark)
         spark.conf.set("spark.sql.variable.substitute", "false")
-        planned = []
-        for topic in self._topics():
-            table, statements, refusal = "", [], ""
-            try:
-                table = writer.target(spark, topic).name
-                statements = writer.plan(spark, topic)
-            except KafkaError as error:
-                refusal = str(error)
-            planned.append(PlannedTable(topic, table, tuple(statements), refusal))
-        return planned
+        return [each for topic in self._topics() for each in writer.plan(spark, topic)]
 
     def show_plan(self) -> None:
         """Print `plan()` as a table."""
@@ -165,8 +158,10 @@ class TopicsToTables:
             raise KafkaConfigError("checkpoint is empty: give the path of this query's own folder")
         names = Names(self._arguments.table_of)
         for topic in self._topics():
-            names.of(topic)
             self._arguments.rows_of(topic)
+            # Record types are known when schemas are found, for the first write.
+            if not self._arguments.table_of.has_types:
+                names.of(topic)
         progress = Progress()
         batches = TablesOfMicroBatch(self._arguments, checkpoint, progress)
         batches.catch_up(isolated(self._spark))

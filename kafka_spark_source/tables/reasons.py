@@ -12,6 +12,9 @@ from kafka_spark_source.changes.target import first_line
 
 # Somewhere in a task's error, which is many lines of Java, stands the exception of Python.
 _OURS: Final = re.compile(r"\bkafka_(?:formats|protocol|spark_source)\.[\w.]*?(\w+): (\S.*)")
+# What the last of several exceptions of Java says, each the cause of the one before it.
+_CAUSE: Final = re.compile(r"^Caused by: [\w.$]+: (\S.*)", re.M)
+_RAISED: Final = "[USER_RAISED_EXCEPTION] "
 
 
 def reason_of(error: Exception) -> str:
@@ -21,5 +24,8 @@ def reason_of(error: Exception) -> str:
     raised = _OURS.search(str(error))
     if raised is not None:
         return raised[2]
+    causes = _CAUSE.findall(str(error))
+    if causes:
+        return str(causes[-1]).removeprefix(_RAISED)
     line = first_line(error)
     return line if isinstance(error, PySparkException) else f"{type(error).__name__}: {line}"

@@ -21,7 +21,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.columns.payloads import columns_of, stages_of
+from kafka_spark_source.columns.payloads import columns_of, record_types_of, stages_of
 from kafka_spark_source.options.read import BatchReadOptions, parse_batch_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.splitting import split
@@ -57,7 +57,11 @@ class TopicRead:
 
     @classmethod
     def of(
-        cls, options: Mapping[str, str], topic: str, columns: Sequence[str] | None = None
+        cls,
+        options: Mapping[str, str],
+        topic: str,
+        columns: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
     ) -> TopicRead:
         """Check the options, and find the schemas that payloads have now.
 
@@ -65,6 +69,7 @@ class TopicRead:
             options: The options of the stream.
             topic: The topic.
             columns: The columns to read; None for all.
+            fields: The fields of the value to read, if it is a struct; None for all.
 
         Raises:
             KafkaError: An option is wrong, or a schema cannot be found.
@@ -74,6 +79,8 @@ class TopicRead:
         schema = columns_of(parsed)
         if columns is not None:
             schema = T.StructType([each for each in schema if each.name in columns])
+        if fields is not None:
+            schema = _with_fields(schema, fields)
         put_aside = None
         if parsed.dead_letter_topic is not None:
             from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
@@ -106,6 +113,26 @@ class TopicRead:
             finally:
                 cluster.close()
             yield from ([PlannedRange(each, topic_id) for each in task] for task in tasks)
+
+
+def record_types(options: Mapping[str, str], topic: str) -> Mapping[str, str]:
+    """The record types that a topic has now: full name -> field of the value.
+
+    Empty unless the options name several. A type without fields has no such field.
+
+    Raises:
+        KafkaError: As from `TopicRead.of`.
+    """
+    return record_types_of(_parsed(options_for(options, topic)))
+
+
+def _with_fields(schema: T.StructType, fields: Sequence[str]) -> T.StructType:
+    """A schema whose value has some of its fields."""
+    value = schema["value"].dataType
+    kept = T.StructType([e for e in value if e.name in fields])  # type: ignore[attr-defined]
+    return T.StructType(
+        [T.StructField(each.name, kept) if each.name == "value" else each for each in schema]
+    )
 
 
 def options_for(options: Mapping[str, str], topic: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ A value that is a struct becomes a column for each field; any other value is the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import types as T
 
@@ -63,6 +63,39 @@ def appended(schema: T.StructType, metadata: Sequence[str], topic: str) -> Colum
     # With the mode PERMISSIVE: why a value is null, and its bytes.
     added |= {each: quoted(each) for each in (ERROR_COLUMN, *RAW_COLUMNS) if each in schema.names}
     _check_no_clash(columns, added, topic, "leave it out of `metadata`, or set another mode")
+    return columns | added
+
+
+def of_record_type(
+    schema: T.StructType, member: str, metadata: Sequence[str], source: str
+) -> Columns:
+    """The columns of a table that has a row for each record of one type.
+
+    Args:
+        schema: The columns of the read: its value has the member, if the type has fields.
+        member: The field of the value that records of the type have.
+        metadata: The columns of METADATA to have.
+        source: For errors.
+
+    Raises:
+        TableError: As from `appended`, or there is no column.
+    """
+    value: Any = schema["value"].dataType
+    columns: Columns = {}
+    if member in value.names:
+        inner = value[member].dataType
+        if isinstance(inner, T.StructType):
+            parent = f"value.{quoted(member)}"
+            columns = {each.name: f"{parent}.{quoted(each.name)}" for each in inner}
+        else:
+            columns = {"value": f"value.{quoted(member)}"}
+    added = {each: quoted(METADATA[each]) for each in metadata}
+    _check_no_clash(columns, added, source, "leave it out of `metadata`")
+    if not columns | added:
+        raise TableError(
+            f"the record type of {source} has no fields, and `metadata` is empty: its table would "
+            "have no column"
+        )
     return columns | added
 
 

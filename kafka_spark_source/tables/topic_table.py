@@ -1,15 +1,19 @@
-"""One topic and its table: how its records become rows, and how they are written."""
+"""One topic and its table, or one of its record types: how records become rows and are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from kafka_formats.options.debezium import PREFIX as DEBEZIUM_PREFIX
+from kafka_formats.options.settings import Mode
+from kafka_formats.options.table import MODE
+from kafka_formats.payload.record_types import TYPE_FIELD
 from kafka_spark_source.changes import apply_changes
 from kafka_spark_source.changes import arguments as changes
 from kafka_spark_source.changes.rows import columns_of
@@ -19,17 +23,22 @@ from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, Rows
 from kafka_spark_source.tables.commits import Marker
 from kafka_spark_source.tables.conform import conformed
-from kafka_spark_source.tables.records import TopicRead
+from kafka_spark_source.tables.errors import TableError
+from kafka_spark_source.tables.names import source_of
+from kafka_spark_source.tables.records import TopicRead, record_types
 from kafka_spark_source.tables.rows import (
     PREFIX,
     Columns,
     appended,
     keys_of_changes,
+    of_record_type,
     read_columns,
     upserted,
 )
 from kafka_spark_source.tables.sink import append
 from kafka_spark_source.tables.target import Target
+
+_PLACE: Final = ("topic", "partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,8 @@ class TopicTable:
         keys: The columns of the key; empty where each record is a row.
         prefix: Before the names of the rows' columns that the table does not get.
         merge_options: More arguments of `apply_changes`.
+        record_type: The type of its records; None for all of the topic.
+        record_types: All types that the topic has.
     """
 
     read: TopicRead
@@ -53,6 +64,33 @@ class TopicTable:
     keys: tuple[str, ...] = ()
     prefix: str = PREFIX
     merge_options: Mapping[str, Any] = field(default_factory=dict)
+    record_type: str | None = None
+    record_types: tuple[str, ...] = ()
+
+    @classmethod
+    def all_of(cls, arguments: Arguments, topic: str) -> list[TopicTable]:
+        """One for the topic, or one for each of its record types.
+
+        Raises:
+            TableError: As from `of`, or the topic has no record types.
+            KafkaError: As from `TopicRead.of`.
+        """
+        if not arguments.table_of.has_types:
+            return [cls.of(arguments, topic)]
+        options = arguments.options_of(topic)
+        _check_can_have_types(arguments, options, topic)
+        types, metadata = record_types(options, topic), arguments.metadata
+        if not types:
+            raise TableError(
+                f"`table` has a name for each record type, and topic {topic} has only one: give it "
+                "the option value.subjects or value.subjects.pattern"
+            )
+        columns, made = [*read_columns(metadata), *_PLACE], []
+        for name, member in types.items():
+            read = TopicRead.of(options, topic, columns, [TYPE_FIELD, member])
+            rows = of_record_type(read.schema, member, metadata, source_of(topic, name))
+            made.append(cls(read, Rows.APPEND, rows, record_type=name, record_types=(*types,)))
+        return made
 
     @classmethod
     def of(cls, arguments: Arguments, topic: str) -> TopicTable:
@@ -105,6 +143,8 @@ class TopicTable:
         records = self.read.frame(spark, ranges)
         if self.columns is None:
             return records
+        if self.record_type is not None:
+            records = records.where(_has_type(self.record_type, self.record_types))
         columns = (f"{value} AS {quoted(name)}" for name, value in self.columns.items())
         return records.selectExpr(*columns)
 
@@ -121,6 +161,41 @@ class TopicTable:
         usual: dict[str, Any] = dict.fromkeys(("sequence_by", "delete", "columns", "topic_ids"))
         usual |= {"history": False, "tombstones": True, **self.merge_options}
         return changes.parse("table", self.keys, **usual, evolve=True, prefix=self.prefix)
+
+
+def _check_can_have_types(arguments: Arguments, options: Mapping[str, str], topic: str) -> None:
+    """Refuse what would leave some records without a table.
+
+    Raises:
+        TableError: A record may delete a row, of which type is not known; or a broken payload,
+            which has no type, would be a row.
+    """
+    if (rows := arguments.rows_of(topic)) is not Rows.APPEND:
+        raise TableError(
+            f"`table` has a name for each record type, and `rows` says {rows.value} for topic "
+            f"{topic}: a deletion has no type. Only {Rows.APPEND.value} can be so"
+        )
+    if MODE.value_if_in(options) is Mode.PERMISSIVE:
+        raise TableError(
+            f"`table` has a name for each record type, and topic {topic} has the option "
+            f"{MODE.name}=PERMISSIVE: a broken payload has no type. Set DROPMALFORMED or "
+            "deadLetterTopic, or remove the option"
+        )
+
+
+def _has_type(name: str, names: Sequence[str]) -> Column:
+    """Whether a record has a type.
+
+    Fails for a record with a null value, which no table would have.
+    """
+    own = F.col("value").getField(TYPE_FIELD)
+    place = F.format_string(
+        "topic %s, partition %d, offset %d has a null value, which has no record type: make one "
+        "table of the topic, or set a format whose records all have a type",
+        *map(F.col, _PLACE),
+    )
+    is_known = own.isin(*names)
+    return F.when(is_known, own == F.lit(name)).otherwise(F.raise_error(place).cast("boolean"))
 
 
 def _with_nested_fields(rows: T.StructType, table: T.StructType) -> Iterator[str]:

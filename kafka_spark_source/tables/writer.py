@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from kafka_protocol.errors import KafkaError
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, Rows
 from kafka_spark_source.tables.commits import Marker, last_marker
 from kafka_spark_source.tables.errors import TableError
-from kafka_spark_source.tables.names import Names
+from kafka_spark_source.tables.names import Names, source_of
+from kafka_spark_source.tables.progress import PlannedTable
 from kafka_spark_source.tables.ranges import without
 from kafka_spark_source.tables.target import Target
 from kafka_spark_source.tables.topic_table import TopicTable
@@ -59,24 +61,42 @@ class TableWriter:
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
         self._names = Names(arguments.table_of)
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, Sequence[_Known]] = {}
 
-    def target(self, spark: SparkSession, topic: str) -> Target:
-        """The table of a topic.
+    def plan(self, spark: SparkSession, topic: str) -> list[PlannedTable]:
+        """What a first write would do before it, for each table of a topic. Does nothing."""
+        try:
+            tables = TopicTable.all_of(self._arguments, topic)
+        except KafkaError as error:
+            return [PlannedTable(topic, self._name_of_all(topic), (), str(error))]
+        return [self._plan(spark, topic, rows) for rows in tables]
+
+    def _plan(self, spark: SparkSession, topic: str, rows: TopicTable) -> PlannedTable:
+        source, table = source_of(topic, rows.record_type), ""
+        try:
+            target = self._target(spark, topic, rows)
+            table = target.name
+            return PlannedTable(source, table, tuple(target.plan(rows.table_columns(spark))), "")
+        except KafkaError as error:
+            return PlannedTable(source, table, (), str(error))
+
+    def _name_of_all(self, topic: str) -> str:
+        """The name of a topic's only table; empty if it has none that can be."""
+        if self._arguments.table_of.has_types:
+            return ""
+        try:
+            return self._names.of(topic)
+        except KafkaError:
+            return ""
+
+    def _target(self, spark: SparkSession, topic: str, rows: TopicTable) -> Target:
+        """The table of a topic, or of one of its record types.
 
         Raises:
             TableError: As from `Names.of`.
         """
-        return Target(spark, self._names.of(topic), topic, self._arguments.layout)
-
-    def plan(self, spark: SparkSession, topic: str) -> list[str]:
-        """The statements that a first write would execute before it. Executes none.
-
-        Raises:
-            KafkaError: The topic cannot be written.
-        """
-        rows = TopicTable.of(self._arguments, topic)
-        return self.target(spark, topic).plan(rows.table_columns(spark))
+        name = self._names.of(topic, rows.record_type)
+        return Target(spark, name, source_of(topic, rows.record_type), self._arguments.layout)
 
     def write(self, spark: SparkSession, topic: str, work: Work) -> None:
         """Write the records of some ranges of a topic, unless its table has them.
@@ -85,20 +105,21 @@ class TableWriter:
             KafkaError: The records cannot be rows of the table.
             PySparkException: Spark, the catalog or the table's format failed.
         """
-        before: _Known | None = None
+        before: Sequence[_Known] = ()
         for _ in range(_MAX_SCHEMAS):
             known = self._known.get(topic)
             is_new = known is None
             try:
                 known = known or self._learn(spark, topic)
                 _check_meaning(before, known)
-                self._write(spark, known, work, is_first=is_new)
+                for each in known:
+                    self._write(spark, each, work, is_first=is_new)
             except Exception as error:
                 self._known.pop(topic, None)
                 # What was known may be old; a table may have been altered by others.
                 if is_new and _EVOLVED not in str(error):
                     raise
-                before = known if _INCOMPATIBLE in str(error) else None
+                before = known if known and _INCOMPATIBLE in str(error) else ()
             else:
                 return
         raise TableError(
@@ -106,12 +127,13 @@ class TableWriter:
             f"{work.batch_id} was read: does its producer register one for each record?"
         )
 
-    def _learn(self, spark: SparkSession, topic: str) -> _Known:
-        target = self.target(spark, topic)
-        rows = TopicTable.of(self._arguments, topic)
-        present = target.prepare(rows.table_columns(spark))
-        self._known[topic] = _Known(rows, target, present)
-        return self._known[topic]
+    def _learn(self, spark: SparkSession, topic: str) -> Sequence[_Known]:
+        known = []
+        for rows in TopicTable.all_of(self._arguments, topic):
+            target = self._target(spark, topic, rows)
+            known.append(_Known(rows, target, target.prepare(rows.table_columns(spark))))
+        self._known[topic] = known
+        return known
 
     def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
         ranges = work.ranges
@@ -123,17 +145,17 @@ class TableWriter:
             known.rows.write(known.target, known.present, ranges, marker)
 
 
-def _check_meaning(before: _Known | None, now: _Known) -> None:
+def _check_meaning(before: Sequence[_Known], now: Sequence[_Known]) -> None:
     """Refuse a newer schema that older rows cannot be read as, if the columns do not show it.
 
     Raises:
         TableError: Both have the same columns, such as two orders of a union's records.
     """
-    if before is not None and before.present == now.present:
+    if before and [each.present for each in before] == [each.present for each in now]:
         raise TableError(
-            f"the newest schema of topic {now.target.topic} has other values in the same columns: "
-            "records of the one before it cannot be read as it. Fill a new table, or register a "
-            "version that keeps the meaning of its fields"
+            f"the newest schema of topic {now[0].target.topic} has other values in the same "
+            "columns: records of the one before it cannot be read as it. Fill a new table, or "
+            "register a version that keeps the meaning of its fields"
         )
 
 

@@ -31,6 +31,7 @@ class Shop:
         self.provider = provider
         self.prefix = f"shop-{uuid.uuid4().hex[:8]}"
         schema = self.prefix.replace("-", "_")
+        self.schema_name = schema
         catalog = ICEBERG if provider == "iceberg" else "spark_catalog"
         self.schema = f"{catalog}.{schema}"
         self.checkpoint = str(folder / "checkpoint")

@@ -61,6 +61,21 @@ class QueryFormats:
             if names is None or each.column in names
         }
 
+    def record_types(self, column: str) -> Mapping[str, str]:
+        """The record types of a column: full name -> member; empty unless it has several.
+
+        A type without fields has no such member in the column's struct.
+
+        Raises:
+            KafkaError: As from `columns`.
+        """
+        return {
+            each.name: each.member
+            for payload in self._options.payloads
+            if payload.column == column and payload.has_types
+            for each in record_types_of(payload, self._schemas[column])
+        }
+
     def column_formats(self, wanted: pa.Schema) -> dict[str, ColumnFormat]:
         """How to decode the wanted columns, whose structs may have some of the fields only.
 

@@ -107,7 +107,7 @@ def test_arguments_are_kept() -> None:
     assert given.layout.properties == {"a": "b"}
     assert given.metadata == ("_kafka_key",)
     assert (given.on_error, given.threads) == (OnError.SUSPEND, 64)
-    assert given.table_of("orders") == "lake.orders"
+    assert given.table_of.name("orders") == "lake.orders"
 
 
 def test_all_columns_of_metadata_can_be_had() -> None:

@@ -45,6 +45,48 @@ def test_the_name_of_a_topics_table(table: object, topic: str, name: str) -> Non
     assert names(table).of(topic) == name
 
 
+def both(topic: str, record_type: str) -> str:
+    return f"lake.{topic}_{record_type.rpartition('.')[2]}"
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("lake.{topic}_{type}", "`lake`.`shop_com_x_Order`"),
+        ("lake.{type}", "`lake`.`com_x_Order`"),
+        (both, "`lake`.`shop_Order`"),
+    ],
+)
+def test_the_name_of_a_record_types_table(table: object, name: str) -> None:
+    assert parse_table(table).has_types
+    assert names(table).of("shop", "com.x.Order") == name
+
+
+def test_which_functions_take_record_types() -> None:
+    functions = {str.upper: False, str: False, both: True, (lambda t, n=1: t): False}
+    for each, has_types in functions.items():
+        assert parse_table(each).has_types is has_types
+
+
+def test_record_types_that_would_share_a_table() -> None:
+    made = names("lake.{topic}_{type}")
+    made.of("shop", "a.b")
+    with pytest.raises(TableError, match=r"topics shop:a\.b and shop:a-b would both be"):
+        made.of("shop", "a-b")
+    with pytest.raises(TableError, match="would both be the table"):
+        made.of("shop_a", "b")
+
+
+@given(hostile_names(), hostile_names())
+def test_a_record_type_fills_a_part_of_such_characters_too(topic: str, record_type: str) -> None:
+    try:
+        name = names("lake.{topic}.{type}").of(topic, record_type)
+    except TableError as error:
+        assert not (topic and record_type) or len(topic + record_type) > MAX_PART, error
+        return
+    assert re.fullmatch(r"`lake`\.`[A-Za-z0-9_]+`\.`[A-Za-z0-9_]+`", name)
+
+
 @given(hostile_names())
 @example("a`.`b")
 @example("orders\n")

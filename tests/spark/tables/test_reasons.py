@@ -21,6 +21,15 @@ def test_an_error_of_a_task_is_its_own_sentence() -> None:
     assert reason_of(Py4JError(_JAVA)) == reason
 
 
+def test_an_error_of_java_is_its_last_cause() -> None:
+    text = f"""{_JAVA.partition("Caused by")[0]}Caused by: java.lang.RuntimeException: outer
+\tat x
+Caused by: org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] topic a, offset 1
+\tat y
+\t... 3 more"""
+    assert reason_of(Py4JError(text)) == "topic a, offset 1"
+
+
 def test_other_errors() -> None:
     assert reason_of(KafkaConfigError("say it\ntwice")) == "say it\ntwice"
     assert reason_of(AnalysisException("[NO_TABLE] There is none.\nat line 1")) == (

@@ -36,6 +36,7 @@ class World:
         self.ranges: list[list[tuple[int, int]]] = []
         self.last: Marker | None = None
         self.kind = Rows.APPEND
+        self.record_type = None
 
     # As TopicTable.
 
@@ -48,15 +49,15 @@ class World:
         self.written.append(marker)
         self.ranges.append([each.wanted[1:] for each in ranges])
 
-    def learn(self, *_: object) -> World:
+    def learn(self, *_: object) -> list[World]:
         self.learned += 1
-        return self
+        return [self]
 
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     made = World()
-    monkeypatch.setattr(TopicTable, "of", made.learn)
+    monkeypatch.setattr(TopicTable, "all_of", made.learn)
     monkeypatch.setattr(Target, "prepare", lambda _self, rows: rows)
     monkeypatch.setattr(module, "last_marker", lambda *_: made.last)
     return made
