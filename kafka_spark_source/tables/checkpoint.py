@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.changes.target import first_line
+from kafka_spark_source.tables.files import exists
 
 NO_PATH: Final = "PATH_NOT_FOUND"
 
@@ -41,15 +42,13 @@ def query_id(spark: SparkSession, checkpoint: str) -> str:
 
 def planned_before(spark: SparkSession, checkpoint: str) -> PlannedBefore:
     """The last micro-batch of the checkpoint: it runs again if it had not ended."""
+    offsets = f"{checkpoint}/offsets"
+    if not exists(spark, offsets):
+        return PlannedBefore()
     reader = spark.read.option("__globPaths__", "false")
     named = F.col("_metadata.file_name").alias("name")
     written = F.col("_metadata.file_modification_time").alias("at")
-    try:
-        files = reader.text(f"{checkpoint}/offsets").select(named, written).distinct().collect()
-    except PySparkException as error:
-        if NO_PATH in str(error):
-            return PlannedBefore()
-        raise
+    files = reader.text(offsets).select(named, written).distinct().collect()
     planned = [PlannedBefore(int(row["name"]), row["at"]) for row in files if row["name"].isdigit()]
     return max(planned, key=lambda each: each.batch_id, default=PlannedBefore())
 

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.checkpoint import NO_PATH, read_lines
+from kafka_spark_source.tables.files import exists
 from kafka_spark_source.tables.ranges import from_row, to_row
 
 _FOLDER: Final = "pykafka-tables"
@@ -98,7 +99,9 @@ class LateTopics:
         return state
 
     def _states(self, spark: SparkSession) -> list[LateState]:
-        states = []
+        states: list[LateState] = []
+        if not exists(spark, self._folder):
+            return states
         for slot in _SLOTS:
             path = f"{self._folder}/{slot}"
             try:

@@ -8,11 +8,12 @@ empty: without a version, which is removed, or with one, which gets its name.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from kafka_spark_source.changes.sql import quoted, text
+from kafka_spark_source.tables.files import files_in, remove
 
 _REFUSED: Final = re.compile(
     r"\[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\].*?location \('([^']+)'\) is not empty", re.S
@@ -37,9 +38,9 @@ def create_again(
     if refused is None:
         return None
     location = refused[1]
-    names = _files_in(spark, location)
+    names = files_in(spark, location)
     if all(map(_TEMPORARY.fullmatch, names)):
-        _remove(spark, location)
+        remove(spark, location)
         return statement
     if _FIRST_VERSION in names and _has(spark, location, mark):
         return f"CREATE TABLE IF NOT EXISTS {table} USING delta LOCATION {text(location)}"
@@ -50,22 +51,3 @@ def _has(spark: SparkSession, location: str, mark: tuple[str, str]) -> bool:
     """Whether the table in a folder has a property."""
     rows = spark.sql(f"SHOW TBLPROPERTIES delta.{quoted(location)}").collect()
     return mark in {(row["key"], row["value"]) for row in rows}
-
-
-def _files_in(spark: SparkSession, location: str) -> list[str]:
-    files, path = _folder(spark, location)
-    listed, names = files.listFiles(path, True), []
-    while listed.hasNext():
-        names.append(str(listed.next().getPath().getName()))
-    return names
-
-
-def _remove(spark: SparkSession, location: str) -> None:
-    files, path = _folder(spark, location)
-    files.delete(path, True)
-
-
-def _folder(spark: SparkSession, location: str) -> tuple[Any, Any]:
-    jvm: Any = spark._jvm
-    path = jvm.org.apache.hadoop.fs.Path(location)
-    return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()), path

@@ -78,7 +78,7 @@ class TablesOfMicroBatch:
             As from the call.
         """
         self._planned = planned_before(spark, self._checkpoint)
-        newest = self._late_topics.newest(spark)
+        newest = self._state = self._late_topics.newest(spark)
         if newest.topics:
             self._query_id = query_id(spark, self._checkpoint)
             self._write_all(spark, {}, newest, newest.batch_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -47,6 +47,18 @@ class Layout:
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+
+
+class Prepared(NamedTuple):
+    """A table that takes the rows.
+
+    Attributes:
+        columns: Its columns.
+        is_new: Whether it was made just now, so that it has no rows.
+    """
+
+    columns: T.StructType
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +112,23 @@ class Target:
         needed = self._check(growth(present, rows, self.layout.provider))
         return [*self._claim(), *self._grow(needed)]
 
-    def prepare(self, rows: T.StructType) -> T.StructType:
-        """Make the table, or let it grow, for the rows; returns the columns that it has then.
+    def prepare(self, rows: T.StructType) -> Prepared:
+        """Make the table, or let it grow, for the rows.
 
         Raises:
             TableError: As from `plan`; or the catalog refuses a statement, which the text has.
         """
-        present = self.columns()
+        present, is_new = self.columns(), False
         if present is None:
             self._check(growth(T.StructType([]), rows, self.layout.provider))
-            self._execute(self._create(rows))
+            is_new = self._execute(self._create(rows))
             present = self._present()
         # A new one, too: it may have been there, though its catalog did not know it.
         needed = self._check(growth(present, rows, self.layout.provider))
         statements = [*self._claim(), *self._grow(needed)]
         for statement in statements:
             self._execute(statement)
-        return self._present() if statements else present
+        return Prepared(self._present() if statements else present, is_new)
 
     def _present(self) -> T.StructType:
         """The columns of a table that must exist."""
@@ -128,7 +140,8 @@ class Target:
             )
         return present
 
-    def _execute(self, statement: str) -> None:
+    def _execute(self, statement: str) -> bool:
+        """Execute a statement; returns whether it met nothing that a killed driver has left."""
         try:
             try:
                 self.spark.sql(statement)
@@ -138,8 +151,10 @@ class Target:
                 if again is None:
                     raise
                 self.spark.sql(again)
+                return False
         except Exception as error:  # of Delta's features it is an error of Py4J
             raise self._error(f"does not take the statement `{statement}`", error) from error
+        return True
 
     def _claim(self) -> Iterator[str]:
         """The statement that makes the table the topic's; none if it is already.
@@ -174,7 +189,7 @@ class Target:
         properties = {**layout.properties, _TOPIC: self.topic}
         if layout.provider == "delta" and _has_odd_names(rows):
             properties = _MAPPED_BY_NAME | properties
-        clauses = [f"CREATE TABLE IF NOT EXISTS {self.name} ({columns_text(rows)})"]
+        clauses = [f"CREATE TABLE {self.name} ({columns_text(rows)})"]
         clauses.append(f"USING {layout.provider}")
         if layout.partition_by:
             clauses.append(f"PARTITIONED BY ({', '.join(layout.partition_by)})")

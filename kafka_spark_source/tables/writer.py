@@ -53,6 +53,7 @@ class _Known(NamedTuple):
     rows: TopicTable
     target: Target
     present: T.StructType
+    is_new: bool
 
 
 class TableWriter:
@@ -108,16 +109,16 @@ class TableWriter:
         before: Sequence[_Known] = ()
         for _ in range(_MAX_SCHEMAS):
             known = self._known.get(topic)
-            is_new = known is None
+            is_first = known is None
             try:
                 known = known or self._learn(spark, topic)
                 _check_meaning(before, known)
                 for each in known:
-                    self._write(spark, each, work, is_first=is_new)
+                    self._write(spark, each, work, is_first=is_first)
             except Exception as error:
                 self._known.pop(topic, None)
                 # What was known may be old; a table may have been altered by others.
-                if is_new and _EVOLVED not in str(error):
+                if is_first and _EVOLVED not in str(error):
                     raise
                 before = known if known and _INCOMPATIBLE in str(error) else ()
             else:
@@ -131,13 +132,14 @@ class TableWriter:
         known = []
         for rows in TopicTable.all_of(self._arguments, topic):
             target = self._target(spark, topic, rows)
-            known.append(_Known(rows, target, target.prepare(rows.table_columns(spark))))
+            known.append(_Known(rows, target, *target.prepare(rows.table_columns(spark))))
         self._known[topic] = known
         return known
 
     def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
         ranges = work.ranges
-        if is_first and known.rows.kind is Rows.APPEND:
+        # A table of Delta would read its whole log for this.
+        if is_first and not known.is_new and known.rows.kind is Rows.APPEND:
             ranges = _lacking(spark, known.target, work)
         if ranges:
             # All that the table has now, not what this commit adds: it may be cut off in its turn.

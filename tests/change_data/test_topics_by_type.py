@@ -144,4 +144,4 @@ def test_what_would_have_no_table_is_refused(shop: Shop, send: Send) -> None:
         assert refusal in planned.refusal
     (planned,) = shop.tables(**by_type(shop)).plan()
     assert planned.topic == f"{topic}:{shop.schema_name}.Order"
-    assert planned.statements[0].startswith("CREATE TABLE IF NOT EXISTS")
+    assert planned.statements[0].startswith("CREATE TABLE")

@@ -50,7 +50,7 @@ def test_the_statements_of_the_page(
     names = {"spark": lake, "kafka": kafka, "checkpoint": checkpoint}
     with Tour("docs/topics-to-tables.md", names) as tour:
         tour.run("from kafka_spark_source.tables import")
-        assert "CREATE TABLE IF NOT EXISTS `lake`.`shop_log`" in capsys.readouterr().out
+        assert "CREATE TABLE `lake`.`shop_log`" in capsys.readouterr().out
         assert lake.table("lake.shop_log").count() == 3
         shutil.rmtree(checkpoint)
         formats = {"value.format": "json", "value.schema": "id bigint, name string"}
@@ -59,5 +59,6 @@ def test_the_statements_of_the_page(
         planned = tour.names["tables"].plan()
         assert [each.table for each in planned] == ["`lake`.`customers`", "`lake`.`log`"]
         assert not any(each.refusal for each in planned)
+        tour.run("lambda topic, name")
         tour.run("for each in query.tables()")
         assert 'pykafka_table_written_offsets{topic="shop.log"} 3' in capsys.readouterr().out

@@ -65,9 +65,10 @@ def test_a_new_table() -> None:
     catalog = Catalog()
     catalog.after = [columns(a=INT)]
     layout = {"partition_by": ("days(a)",), "properties": {"p": "it's"}}
-    assert target(catalog, **layout).prepare(columns(a=INT)) == columns(a=INT)
+    assert target(catalog, **layout).prepare(columns(a=INT)) == (columns(a=INT), True)
+    # Without IF NOT EXISTS: a table that another driver has just made is an error, not a new one.
     assert catalog.statements == [
-        f"CREATE TABLE IF NOT EXISTS {NAME} (`a` int) USING delta PARTITIONED BY (days(a)) "
+        f"CREATE TABLE {NAME} (`a` int) USING delta PARTITIONED BY (days(a)) "
         "TBLPROPERTIES ('p' = 'it\\'s', 'pykafka.topic' = 't')"
     ]
 
@@ -102,7 +103,7 @@ def test_a_table_grows() -> None:
 def test_a_table_that_was_there_is_taken_over() -> None:
     catalog = Catalog("delta", columns(a=INT))
     catalog.properties = {}
-    assert target(catalog).prepare(columns(a=INT)) == columns(a=INT)
+    assert target(catalog).prepare(columns(a=INT)) == (columns(a=INT), False)
     assert catalog.statements == [f"ALTER TABLE {NAME} SET TBLPROPERTIES ('pykafka.topic' = 't')"]
 
 
@@ -147,8 +148,8 @@ REFUSED = AnalysisException(
 @pytest.mark.parametrize(
     ("files", "again"),
     [
-        ([], "CREATE TABLE IF NOT EXISTS `lake`.`t` (`a` int) USING delta"),
-        ([".0.json.x.tmp"], "CREATE TABLE IF NOT EXISTS `lake`.`t` (`a` int) USING delta"),
+        ([], "CREATE TABLE `lake`.`t` (`a` int) USING delta"),
+        ([".0.json.x.tmp"], "CREATE TABLE `lake`.`t` (`a` int) USING delta"),
         (
             ["00000000000000000000.json", "part-0.parquet"],
             "CREATE TABLE IF NOT EXISTS `lake`.`t` USING delta LOCATION 'file:/lake/t'",
@@ -159,22 +160,22 @@ def test_what_a_killed_driver_left(
     monkeypatch: pytest.MonkeyPatch, files: list[str], again: str
 ) -> None:
     removed: list[str] = []
-    monkeypatch.setattr(leftovers, "_files_in", lambda *_: files)
-    monkeypatch.setattr(leftovers, "_remove", lambda _, location: removed.append(location))
+    monkeypatch.setattr(leftovers, "files_in", lambda *_: files)
+    monkeypatch.setattr(leftovers, "remove", lambda _, location: removed.append(location))
     catalog = Catalog()
     catalog.refusals, catalog.after = [REFUSED], [columns(a=INT)]
-    target(catalog).prepare(columns(a=INT))
+    assert not target(catalog).prepare(columns(a=INT)).is_new
     assert catalog.statements[1].startswith(again)
     assert bool(removed) == (len(files) < 2)
 
 
 def test_a_folder_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "_files_in", lambda *_: ["00000000000000000000.json"])
+    monkeypatch.setattr(leftovers, "files_in", lambda *_: ["00000000000000000000.json"])
     catalog = Catalog()
     catalog.refusals, catalog.properties = [REFUSED], {"pykafka.topic": "u"}
     with pytest.raises(TableError, match="is not empty and also not a Delta table"):
         target(catalog).prepare(columns(a=INT))
-    monkeypatch.setattr(leftovers, "_files_in", lambda *_: ["notes.txt"])
+    monkeypatch.setattr(leftovers, "files_in", lambda *_: ["notes.txt"])
     catalog.refusals = [REFUSED]
     with pytest.raises(TableError, match="is not empty and also not a Delta table"):
         target(catalog).prepare(columns(a=INT))

@@ -13,7 +13,7 @@ from kafka_spark_source.tables import writer as module
 from kafka_spark_source.tables.arguments import Rows, parse
 from kafka_spark_source.tables.commits import Marker
 from kafka_spark_source.tables.errors import TableError
-from kafka_spark_source.tables.target import Target
+from kafka_spark_source.tables.target import Prepared, Target
 from kafka_spark_source.tables.topic_table import TopicTable
 from kafka_spark_source.tables.writer import TableWriter, Work
 from tests.spark.tables.test_micro_batch import USUAL
@@ -37,6 +37,7 @@ class World:
         self.last: Marker | None = None
         self.kind = Rows.APPEND
         self.record_type = None
+        self.is_new = False
 
     # As TopicTable.
 
@@ -58,7 +59,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     made = World()
     monkeypatch.setattr(TopicTable, "all_of", made.learn)
-    monkeypatch.setattr(Target, "prepare", lambda _self, rows: rows)
+    monkeypatch.setattr(Target, "prepare", lambda _self, rows: Prepared(rows, made.is_new))
     monkeypatch.setattr(module, "last_marker", lambda *_: made.last)
     return made
 
@@ -148,6 +149,12 @@ def test_what_ends_a_late_write_that_was_cut_off_may_be_cut_off_too(world: World
     assert world.ranges == [[(5, 8)]]
     new_writer().write(SPARK, "t", work(9, planned(0, 9), late_since=4))
     assert world.ranges == [[(5, 8)], [(8, 9)]]
+
+
+def test_a_table_that_was_just_made_has_no_history(world: World) -> None:
+    world.is_new, world.last = True, Marker.of("q", 7, [planned(0, 5)])
+    new_writer().write(SPARK, "t", work(7, planned(0, 5)))
+    assert world.ranges == [[(0, 5)]]
 
 
 def test_a_merge_needs_no_history(world: World) -> None:
