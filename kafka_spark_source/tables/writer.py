@@ -138,8 +138,10 @@ class TableWriter:
 
     def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
         ranges = work.ranges
-        # A table of Delta would read its whole log for this.
-        if is_first and not known.is_new and known.rows.kind is Rows.APPEND:
+        # What was late may have been written at this run's start, with the same micro-batch.
+        is_repeated = work.planned_at is not None
+        is_unknown = is_repeated or (is_first and not known.is_new)
+        if is_unknown and known.rows.kind is Rows.APPEND:
             ranges = _lacking(spark, known.target, work)
         if ranges:
             # All that the table has now, not what this commit adds: it may be cut off in its turn.
