@@ -99,12 +99,12 @@ tables = topics_to_tables(
 )
 if options.is_local:
     query = tables.start(f"{folder}/checkpoint", trigger={"availableNow": True})
-    query.query.awaitTermination()
+    query.awaitTermination()
     query.show()
     for topic in topics:
         spark.table(f"default.{topic.replace('.', '_')}").show()
 else:
     query = tables.start(f"{folder}/checkpoint", trigger={"processingTime": "2 seconds"})
     print("the query has started", flush=True)
-    while not query.query.awaitTermination(5):
+    while not query.awaitTermination(5):
         query.show()

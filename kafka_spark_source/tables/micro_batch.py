@@ -16,6 +16,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_protocol.client.clock import monotonic_ms
+from kafka_protocol.errors import KafkaError
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, OnError
 from kafka_spark_source.tables.checkpoint import PlannedBefore, planned_before, query_id
@@ -67,7 +68,11 @@ class TablesOfMicroBatch:
         spark = ranges.sparkSession
         self._query_id = self._query_id or query_id(spark, self._checkpoint)
         new = by_topic(map(from_row, ranges.collect()))
-        self._write_all(spark, new, self._state_before(spark, batch_id), batch_id)
+        try:
+            self._write_all(spark, new, self._state_before(spark, batch_id), batch_id)
+        except KafkaError as error:
+            self._progress.failure = error
+            raise
 
     def catch_up(self, spark: SparkSession) -> None:
         """Before a run: try again the topics that were late when the last one ended.

@@ -6,6 +6,8 @@ import threading
 from dataclasses import dataclass
 from enum import Enum
 
+from kafka_protocol.errors import KafkaError
+
 
 class State(Enum):
     """How a table is."""
@@ -60,6 +62,8 @@ class Progress:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tables: dict[str, TableProgress] = {}
+        self.failure: KafkaError | None = None
+        """Why a micro-batch failed, and with it the query."""
 
     def tables(self) -> list[TableProgress]:
         """The progress of each table, sorted by topic."""

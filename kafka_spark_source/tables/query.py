@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from kafka_protocol.client.clock import Deadline
@@ -17,6 +18,7 @@ from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Arguments, par
 from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.names import Names
 from kafka_spark_source.tables.progress import PlannedTable, Progress, TableProgress
+from kafka_spark_source.tables.provider import check_provider
 from kafka_spark_source.tables.range_source import KafkaRanges
 from kafka_spark_source.tables.ranges import COLUMNS
 from kafka_spark_source.tables.report import metrics, plan_text, progress_text
@@ -126,6 +128,7 @@ class TopicsToTables:
         Raises:
             KafkaError: No broker can be reached, or an option is wrong.
         """
+        check_provider(self._spark, self._arguments.layout.provider)
         writer, spark = TableWriter(self._arguments), isolated(self._spark)
         spark.conf.set("spark.sql.variable.substitute", "false")
         return [each for topic in self._topics() for each in writer.plan(spark, topic)]
@@ -156,6 +159,12 @@ class TopicsToTables:
         """
         if not checkpoint.strip():
             raise KafkaConfigError("checkpoint is empty: give the path of this query's own folder")
+        if not isinstance(trigger, Mapping):
+            raise KafkaConfigError(
+                f"trigger must be the arguments of Spark's trigger as a mapping, e.g. "
+                f'{{"availableNow": True}} or {{"processingTime": "1 minute"}}, not {trigger!r}'
+            )
+        check_provider(self._spark, self._arguments.layout.provider)
         names = Names(self._arguments.table_of)
         for topic in self._topics():
             self._arguments.rows_of(topic)
@@ -192,7 +201,7 @@ class TablesQuery:
     """A query that runs.
 
     Attributes:
-        query: Spark's handle of it: `awaitTermination`, `stop`, `exception`, `lastProgress`.
+        query: Spark's handle of it: `stop`, `isActive`, `lastProgress`.
     """
 
     def __init__(self, query: StreamingQuery, progress: Progress) -> None:
@@ -201,6 +210,28 @@ class TablesQuery:
 
     def __repr__(self) -> str:
         return f"<TablesQuery {self.query.id}, {len(self.tables())} tables>"
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None:
+        """Wait until the query has ended, as Spark's own method does.
+
+        Args:
+            timeout: How long to wait, in seconds; None for as long as it takes.
+
+        Returns:
+            Whether the query has ended; None without a timeout.
+
+        Raises:
+            TableError: Tables could not be written; the text says which ones, and why.
+            StreamingQueryException: The query failed otherwise.
+        """
+        try:
+            return self.query.awaitTermination(timeout)
+        except StreamingQueryException:
+            # Spark's text has ours after a traceback of its own.
+            failure = self._progress.failure
+            if failure is None:
+                raise
+        raise failure.with_traceback(None)
 
     def tables(self) -> list[TableProgress]:
         """The tables that this run has had to do with, sorted by topic."""
