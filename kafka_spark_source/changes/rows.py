@@ -6,7 +6,6 @@ An update that changes the key is two changes (`old_keys`): the row of the key b
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -38,6 +37,7 @@ from kafka_spark_source.changes.old_keys import (
     with_old_keys,
 )
 from kafka_spark_source.changes.order import POSITION_TYPE, Change, TextPart
+from kafka_spark_source.changes.sequence import struct_of
 from kafka_spark_source.changes.sql import quoted, text
 
 if TYPE_CHECKING:
@@ -181,12 +181,7 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
     if len(arguments.sequence_by) == 1:
         return F.expr(arguments.sequence_by[0])
     if arguments.sequence_by:
-        return F.struct(
-            *(
-                F.expr(each).alias(_field(each, number))
-                for number, each in enumerate(arguments.sequence_by)
-            )
-        )
+        return struct_of(arguments.sequence_by)
     position = {each: arguments.prefix + each for each in (*POSITION, TOPIC_ID)}
     missing = [each for each in position.values() if each not in rows.columns]
     if missing:
@@ -195,12 +190,6 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
             "topic, partition, offset and topicId (option includeTopicId), or give `sequence_by`"
         )
     return F.struct(*(quoted_column(given).alias(name) for name, given in position.items()))
-
-
-def _field(expression: str, number: int) -> str:
-    """The name of an expression's field of the sequence: `source.lsn` -> `source_lsn`."""
-    is_column = re.fullmatch(r"[\w.]+", expression)
-    return expression.replace(".", "_") if is_column else f"by_{number}"
 
 
 def has_position(rows: DataFrame, arguments: Arguments) -> bool:
