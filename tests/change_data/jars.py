@@ -18,6 +18,8 @@ LOCK_FILE: Final = Path(__file__).with_name("jars.lock.json")
 DEBEZIUM: Final = "debezium-3.6.1.Final"
 DEBEZIUM_AVRO: Final = "debezium-avro-3.6.1.Final"
 """With the converter of the schema registry that tests start."""
+ROW_LEVEL: Final = "spark-catalyst_2.13-4.2.0-tests"
+"""Spark's own tests, with a catalog of tables that have row-level operations, in memory."""
 _DEBEZIUM: Final = (
     "org.apache.kafka:connect-runtime:4.3.1",
     "org.apache.kafka:connect-json:4.3.1",
@@ -36,6 +38,7 @@ ARTIFACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "iceberg-spark-runtime-4.1_2.13-1.12.0": (
         "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
     ),
+    ROW_LEVEL: ("org.apache.spark:spark-catalyst_2.13:4.2.0:jar:tests",),
 }
 """The name of each set of jars, and the artifacts that it has with their dependencies."""
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from kafka_spark_source.testing.downloads.lock import lock_artifacts
 from kafka_spark_source.testing.downloads.resolvers import Coordinates
-from tests.change_data.jars import ARTIFACTS, LAKES, LOCK_FILE
+from tests.change_data.jars import ARTIFACTS, LAKES, LOCK_FILE, ROW_LEVEL
 
 # Of what Delta needs, only this is not in PySpark already, in a newer version.
 _ADDED_TO_SPARK: Final = ("io.delta", "io.unitycatalog", "org.apache.iceberg")
-_OF_SPARK: Final = {name for sets in LAKES.values() for name in sets.values()}
+_OF_SPARK: Final = {ROW_LEVEL, *(name for sets in LAKES.values() for name in sets.values())}
 
 
 def main(names: list[str]) -> None:
@@ -23,7 +23,9 @@ def main(names: list[str]) -> None:
         entries[name] = {
             jar: checksum
             for jar, checksum in locked.items()
-            if name not in _OF_SPARK or Coordinates.parse(jar).group in _ADDED_TO_SPARK
+            if name not in _OF_SPARK
+            or Coordinates.parse(jar).group in _ADDED_TO_SPARK
+            or jar in ARTIFACTS[name]
         }
         sys.stdout.write(f"{name}: {len(entries[name])} jars\n")
     in_order = {name: entries[name] for name in ARTIFACTS if name in entries}

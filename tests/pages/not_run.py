@@ -35,6 +35,7 @@ _INSTALLS: Final = "it changes an environment: tests/release and tests/venvs.py 
 NOT_RUN: Final = (
     # --- Python -------------------------------------------------------------------------------
     NotRun("docs/clusters.md", "spark = ", "a server of Spark Connect: test_thin_client.py"),
+    NotRun("docs/change-data.md", "@dp.", "pipelines: integration/test_auto_cdc.py runs them"),
     NotRun("docs/clusters.md", "@dp.table", "a pipeline: test_pipelines.py runs the example"),
     NotRun("docs/platforms/fabric.md", "password = notebookutils", "of Fabric"),
     NotRun("docs/security.md", "dbutils", "of Databricks"),
@@ -82,7 +83,7 @@ NOT_RUN: Final = (
     NotRun("docs/upstream/*", "PYTHONPATH=", "of a report about another project", _COMMAND),
     NotRun("*", "grep", "test_faults.py holds the names of tests", _COMMAND),
     NotRun("*", "spark-submit", "test_standalone_cluster.py submits jobs in these ways", _COMMAND),
-    NotRun("*", "spark-pipelines", "test_pipelines.py", _COMMAND),
+    NotRun("*", "spark-pipelines", "test_pipelines.py and test_auto_cdc.py", _COMMAND),
     NotRun("*", "sail", "sail/test_sail.py starts the server in its process", _COMMAND),
     NotRun("*", "kafka-topics.sh", "of Kafka's own tools", _COMMAND),
     NotRun("*", "keytool", "Java's tool, on files of the user", _COMMAND),
