@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Final, NamedTuple
 
 from pyspark.errors import PySparkException
@@ -18,10 +17,13 @@ NO_PATH: Final = "PATH_NOT_FOUND"
 
 
 class PlannedBefore(NamedTuple):
-    """The last micro-batch that was planned before a run, and when; -1 for a new checkpoint."""
+    """The last micro-batch that was planned before a run, and when, in ms since 1970.
+
+    Its number is -1 for a new checkpoint.
+    """
 
     batch_id: int = -1
-    at: datetime | None = None
+    at_ms: float | None = None
 
 
 def query_id(spark: SparkSession, checkpoint: str) -> str:
@@ -49,7 +51,11 @@ def planned_before(spark: SparkSession, checkpoint: str) -> PlannedBefore:
     named = F.col("_metadata.file_name").alias("name")
     written = F.col("_metadata.file_modification_time").alias("at")
     files = reader.text(offsets).select(named, written).distinct().collect()
-    planned = [PlannedBefore(int(row["name"]), row["at"]) for row in files if row["name"].isdigit()]
+    planned = [
+        PlannedBefore(int(row["name"]), row["at"].timestamp() * 1000)
+        for row in files
+        if row["name"].isdigit()
+    ]
     return max(planned, key=lambda each: each.batch_id, default=PlannedBefore())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -76,32 +76,50 @@ class Marker(NamedTuple):
 
 
 def last_marker(
-    spark: SparkSession, table: str, provider: str, query_id: str, since: datetime | None
+    spark: SparkSession, table: str, provider: str, query_id: str, since_ms: float | None
 ) -> Marker | None:
-    """The mark of the query's last commit to the table; None if it has written nothing.
+    """The mark of the query's last commit to the table; None if it has written nothing since.
 
     Args:
         spark: The session.
         table: The table, as SQL spells it.
         provider: `delta` or `iceberg`.
         query_id: The query.
-        since: When the micro-batch was planned that may be in the table; None if it cannot be.
+        since_ms: Since when the table may have what is written now, in ms since 1970; None if it
+            cannot have it.
 
     Raises:
-        TableError: Snapshots have expired that are as new as the micro-batch.
+        TableError: There is no mark, and commits that are as new cannot be seen any more.
     """
-    if provider == "delta":
-        return _first(_delta_markers(spark, table), query_id)
-    return _iceberg_marker(spark, table, query_id, since)
+    commits = _delta_commits if provider == "delta" else _iceberg_commits
+    oldest_ms: float | None = None
+    for at_ms, marker in commits(spark, table):
+        oldest_ms = at_ms
+        if marker is not None and marker.query_id == query_id:
+            return marker
+    if since_ms is not None and oldest_ms is not None and oldest_ms >= since_ms:
+        raise TableError(
+            f"whether the table {table} has what was cut off is not known: its commits since then "
+            f"have expired, or are more than {_HISTORY:,}. Keep the history of some hours. To go "
+            "on, compare the table's offsets with the checkpoint, and give the query a new "
+            "checkpoint with `startingOffsets`"
+        )
+    return None
 
 
-def _first(markers: Iterable[Marker | None], query_id: str) -> Marker | None:
-    return next((each for each in markers if each and each.query_id == query_id), None)
+def _delta_commits(spark: SparkSession, table: str) -> Iterator[tuple[float | None, Marker | None]]:
+    """When the commits were made that can be seen, newest first, and their marks.
+
+    The time of a table's first commit is None: there is nothing before it.
+    """
+    history = spark.sql(f"DESCRIBE HISTORY {table} LIMIT {_HISTORY}")
+    rows = history.select("version", "timestamp", "userMetadata").collect()
+    for version, at, metadata in rows:
+        yield (_ms(at) if version else None), _of_json(metadata)
 
 
-def _delta_markers(spark: SparkSession, table: str) -> list[Marker | None]:
-    history = spark.sql(f"DESCRIBE HISTORY {table} LIMIT {_HISTORY}").select("userMetadata")
-    return [_of_json(row[0]) for row in history.collect()]
+def _ms(at: datetime) -> float:
+    return at.timestamp() * 1000
 
 
 def _of_json(metadata: str | None) -> Marker | None:
@@ -112,28 +130,17 @@ def _of_json(metadata: str | None) -> Marker | None:
     return Marker.read(read) if isinstance(read, dict) else None
 
 
-def _iceberg_marker(
-    spark: SparkSession, table: str, query_id: str, since: datetime | None
-) -> Marker | None:
-    """Looks from the current snapshot back, so that neither tags nor a rollback mislead."""
+def _iceberg_commits(
+    spark: SparkSession, table: str
+) -> Iterator[tuple[float | None, Marker | None]]:
+    """As of Delta, from the current snapshot back: neither tags nor a rollback mislead."""
     columns = "snapshot_id, parent_id, committed_at, summary"
     rows = spark.sql(f"SELECT {columns} FROM {table}.snapshots").collect()  # noqa: S608 - quoted
     snapshots = {row["snapshot_id"]: row for row in rows}
     refs = f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'"  # noqa: S608 - quoted
     current = spark.sql(refs).collect()
-    at, oldest = (current[0][0] if current else None), None
+    at = current[0][0] if current else None
     while at in snapshots:
-        oldest = snapshots[at]
-        marker = Marker.read(oldest["summary"])
-        if marker is not None and marker.query_id == query_id:
-            return marker
-        at = oldest["parent_id"]
-    has_all = at is None or since is None or (oldest and oldest["committed_at"] < since)
-    if not has_all:
-        raise TableError(
-            f"whether the table {table} has the micro-batch that was cut off is not known: its "
-            "snapshots since then have expired. Keep snapshots of some hours. To go on, compare "
-            "the table's offsets with the checkpoint, and give the query a new checkpoint with "
-            "`startingOffsets`"
-        )
-    return None
+        row = snapshots[at]
+        at = row["parent_id"]
+        yield (None if at is None else _ms(row["committed_at"])), Marker.read(row["summary"])

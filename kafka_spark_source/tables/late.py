@@ -32,11 +32,20 @@ _SLOTS: Final = (1, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class LateTopic:
-    """A topic whose table waits: what it did not get, since which micro-batch, and why."""
+    """A topic whose table waits.
+
+    Attributes:
+        ranges: What the table did not get.
+        since: The first micro-batch that it did not get.
+        reason: Why.
+        at_ms: When that micro-batch began, in ms since 1970: its table, or one of its tables, may
+            have got a part of it.
+    """
 
     ranges: tuple[PlannedRange, ...]
     since: int
     reason: str
+    at_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,7 @@ def _to_json(state: LateState) -> str:
             "ranges": [to_row(each) for each in late.ranges],
             "since": late.since,
             "reason": late.reason,
+            "at": late.at_ms,
         }
         for topic, late in state.topics.items()
     }
@@ -147,7 +157,9 @@ def _from_json(text: str, slot: int, path: str) -> LateState:
         read = json.loads(text)
         _check_version(read["version"])
         topics = {
-            topic: LateTopic(tuple(map(from_row, late["ranges"])), late["since"], late["reason"])
+            topic: LateTopic(
+                tuple(map(from_row, late["ranges"])), late["since"], late["reason"], late["at"]
+            )
             for topic, late in read["topics"].items()
         }
         return LateState(index(read["batch"]), topics, slot, index(read["number"]))

@@ -13,13 +13,14 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from kafka_spark_source.changes.sql import quoted, text
-from kafka_spark_source.tables.files import files_in, remove
+from kafka_spark_source.tables.files import listed, remove
 
 _REFUSED: Final = re.compile(
-    r"\[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\].*?location \('([^']+)'\) is not empty", re.S
+    r"\[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\].*?location \('(.+?)'\) is not empty", re.S
 )
-_TEMPORARY: Final = re.compile(r"\..*\.tmp")
-_FIRST_VERSION: Final = "00000000000000000000.json"
+# What Delta makes before a version: no other file may be removed.
+_UNFINISHED: Final = re.compile(r"_delta_log(?:/[^/]+)*/\.\d{20}\.json\.[^/]+\.tmp")
+_FIRST_VERSION: Final = "_delta_log/00000000000000000000.json"
 
 
 def create_again(
@@ -38,11 +39,12 @@ def create_again(
     if refused is None:
         return None
     location = refused[1]
-    names = files_in(spark, location)
-    if all(map(_TEMPORARY.fullmatch, names)):
-        remove(spark, location)
+    files, folders = listed(spark, location)
+    is_log = all(each == "_delta_log" or each.startswith("_delta_log/") for each in folders)
+    if is_log and all(map(_UNFINISHED.fullmatch, files)):
+        remove(spark, location, [*files, *reversed(folders), ""])
         return statement
-    if _FIRST_VERSION in names and _has(spark, location, mark):
+    if _FIRST_VERSION in files and _has(spark, location, mark):
         return f"CREATE TABLE IF NOT EXISTS {table} USING delta LOCATION {text(location)}"
     return None
 

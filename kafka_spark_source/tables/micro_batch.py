@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_protocol.client.clock import monotonic_ms
+from kafka_protocol.client.clock import monotonic_ms, now_ms
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, OnError
@@ -106,24 +106,30 @@ class TablesOfMicroBatch:
             ranges[topic] = joined([*ranges.get(topic, ()), *added])
         due = [topic for topic in ranges if self._is_due(topic)]
         reasons = {each: self._retries[each].reason for each in ranges if each not in due}
-        planned_at = self._planned.at if batch_id <= self._planned.batch_id else None
+        began_ms = float(now_ms())
         work = {
-            topic: Work(
-                *(ranges[topic], self._query_id, batch_id, planned_at),
-                before.topics[topic].since if topic in before.topics else None,
-            )
-            for topic in due
+            topic: self._work(ranges[topic], batch_id, before.topics.get(topic)) for topic in due
         }
         reasons |= self._write(spark, work)
         self._raise_if_asked(reasons, batch_id)
         late = {
-            topic: LateTopic(tuple(ranges[topic]), _since(before, topic, batch_id), reason)
+            topic: _late(before.topics.get(topic), ranges[topic], reason, (batch_id, began_ms))
             for topic, reason in reasons.items()
         }
         if late != before.topics:
             self._state = self._late_topics.save(spark, batch_id, late)
         for topic, each in late.items():
             self._progress.suspended(topic, batch_id, count(each.ranges), each.reason)
+
+    def _work(self, ranges: Ranges, batch_id: int, late: LateTopic | None) -> Work:
+        planned_ms = self._planned.at_ms if batch_id <= self._planned.batch_id else None
+        times = [planned_ms, late.at_ms if late else None]
+        return Work(
+            *(ranges, self._query_id, batch_id),
+            since_ms=min((each for each in times if each is not None), default=None),
+            late_since=late.since if late else None,
+            planned_before=self._planned.batch_id,
+        )
 
     def _write(self, spark: SparkSession, work: Mapping[str, Work]) -> dict[str, str]:
         """Write topics, some at a time; returns why some could not be written."""
@@ -173,6 +179,9 @@ class TablesOfMicroBatch:
         )
 
 
-def _since(before: LateState, topic: str, batch_id: int) -> int:
-    late = before.topics.get(topic)
-    return batch_id if late is None else late.since
+def _late(
+    before: LateTopic | None, ranges: Ranges, reason: str, now: tuple[int, float]
+) -> LateTopic:
+    """What is late after a micro-batch; `now` is its number, and when it began."""
+    since, at_ms = (before.since, before.at_ms) if before else now
+    return LateTopic(tuple(ranges), since, reason, at_ms)

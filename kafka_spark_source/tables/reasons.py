@@ -18,7 +18,11 @@ _RAISED: Final = "[USER_RAISED_EXCEPTION] "
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, in one line."""
+    """Why something failed, in one line: names in it may come from outside."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in _text(error))
+
+
+def _text(error: Exception) -> str:
     if isinstance(error, KafkaError):
         return str(error)
     raised = _OURS.search(str(error))

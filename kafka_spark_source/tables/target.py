@@ -172,8 +172,7 @@ class Target:
         elif owner != self.topic:
             raise TableError(
                 f"the table {self.name} is filled from topic {owner}, not from {self.topic}: name "
-                f"another table for {self.topic}, or, if it shall have both, "
-                f"ALTER TABLE {self.name} SET TBLPROPERTIES ({text(_TOPIC)} = {text(self.topic)})"
+                f"another table for {self.topic}"
             )
 
     def _check(self, needed: Growth) -> Growth:

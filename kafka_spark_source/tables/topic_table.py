@@ -19,6 +19,7 @@ from kafka_spark_source.changes import arguments as changes
 from kafka_spark_source.changes.rows import columns_of
 from kafka_spark_source.changes.sql import quoted
 from kafka_spark_source.changes.types import fits
+from kafka_spark_source.options.table import Table
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, Rows
 from kafka_spark_source.tables.commits import Marker
@@ -38,6 +39,7 @@ from kafka_spark_source.tables.rows import (
 from kafka_spark_source.tables.sink import append
 from kafka_spark_source.tables.target import Target
 
+_TRIES: Final = 5
 _PLACE: Final = ("topic", "partition", "offset")
 
 
@@ -79,18 +81,38 @@ class TopicTable:
             return [cls.of(arguments, topic)]
         options = arguments.options_of(topic)
         _check_can_have_types(arguments, options, topic)
-        types, metadata = record_types(options, topic), arguments.metadata
+        types = record_types(options, topic)
         if not types:
             raise TableError(
                 f"`table` has a name for each record type, and topic {topic} has only one: give it "
                 "the option value.subjects or value.subjects.pattern"
             )
-        columns, made = [*read_columns(metadata), *_PLACE], []
+        for _ in range(_TRIES):
+            made = [*cls._of_types(arguments, options, topic, types)]
+            before, types = types, record_types(options, topic)
+            # A type that is registered meanwhile may change the names of others in the value.
+            if types == before:
+                return made
+        raise TableError(f"topic {topic} gets new record types all the time: try again later")
+
+    @classmethod
+    def _of_types(
+        cls,
+        arguments: Arguments,
+        options: Mapping[str, str],
+        topic: str,
+        types: Mapping[str, str],
+    ) -> Iterator[TopicTable]:
+        metadata = arguments.metadata
+        columns = [*read_columns(metadata), *_PLACE]
         for name, member in types.items():
             read = TopicRead.of(options, topic, columns, [TYPE_FIELD, member])
             rows = of_record_type(read.schema, member, metadata, source_of(topic, name))
-            made.append(cls(read, Rows.APPEND, rows, record_type=name, record_types=(*types,)))
-        return made
+            yield cls(read, Rows.APPEND, rows, record_type=name, record_types=(*types,))
+            if Table.DEAD_LETTER_TOPIC.key in options:
+                # One read puts them aside; the others leave them out.
+                options = {**options, MODE.key: Mode.DROPMALFORMED.value}
+                del options[Table.DEAD_LETTER_TOPIC.key]
 
     @classmethod
     def of(cls, arguments: Arguments, topic: str) -> TopicTable:

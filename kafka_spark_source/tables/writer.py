@@ -7,7 +7,6 @@ write that failed. In between a micro-batch asks neither catalog nor registry.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final, NamedTuple
 
 from pyspark.sql import SparkSession
@@ -38,15 +37,18 @@ class Work(NamedTuple):
         ranges: The ranges.
         query_id: The streaming query.
         batch_id: The micro-batch.
-        planned_at: When the micro-batch was planned, if by an earlier run: its table may have it.
+        since_ms: Since when its table may have got a part of the ranges, in ms since 1970; None
+            if it has nothing of them.
         late_since: The micro-batch since which the topic is late; None if it is not.
+        planned_before: The last micro-batch that earlier runs have planned.
     """
 
     ranges: Sequence[PlannedRange]
     query_id: str
     batch_id: int
-    planned_at: datetime | None = None
+    since_ms: float | None = None
     late_since: int | None = None
+    planned_before: int = -1
 
 
 class _Known(NamedTuple):
@@ -139,7 +141,7 @@ class TableWriter:
     def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
         ranges = work.ranges
         # What was late may have been written at this run's start, with the same micro-batch.
-        is_repeated = work.planned_at is not None
+        is_repeated = work.since_ms is not None
         is_unknown = is_repeated or (is_first and not known.is_new)
         if is_unknown and known.rows.kind is Rows.APPEND:
             ranges = _lacking(spark, known.target, work)
@@ -170,7 +172,7 @@ def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[Planne
         TableError: The table is ahead of the checkpoint, or as from `last_marker`.
     """
     name, provider = target.name, target.layout.provider
-    last = last_marker(spark, name, provider, work.query_id, work.planned_at)
+    last = last_marker(spark, name, provider, work.query_id, work.since_ms)
     if last is None:
         return work.ranges
     planned = last.planned()
@@ -179,6 +181,11 @@ def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[Planne
         # A part of them, if retention has moved since.
         is_this = not without(work.ranges, planned)
     if is_this:
+        return ()
+    # A late write is made at a start with the number of the state, which may be an older one.
+    is_late = work.late_since is not None and planned is not None
+    lacking = without(work.ranges, planned or ()) if is_late else work.ranges
+    if is_late and work.batch_id < last.batch_id <= work.planned_before and not lacking:
         return ()
     if last.batch_id >= work.batch_id:
         raise TableError(
@@ -194,4 +201,4 @@ def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[Planne
             f"how much the table {name} of topic {target.topic} lacks is not known: its last "
             "commit has too many ranges. Fill a new table"
         )
-    return without(work.ranges, planned)
+    return lacking

@@ -17,7 +17,9 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
+from kafka_spark_source.tables import commits, topic_table
 from kafka_spark_source.tables.progress import State
+from kafka_spark_source.tables.records import record_types
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.change_data.lake import FORMATS, is_newest_with
 from tests.change_data.shop import Shop
@@ -51,11 +53,14 @@ def send(shop: Shop, schema_registry: SchemaRegistry) -> Iterator[Send]:
     with SchemaRegistryClient({"url": schema_registry.url}) as client:
         conf = {"subject.name.strategy": record_subject_name_strategy}
 
-        def write(topic: str, name: str, types: dict[str, Any], value: dict[str, Any]) -> None:
+        def write(
+            topic: str, name: str, types: dict[str, Any], value: dict[str, Any], *, cut: int = 0
+        ) -> None:
             schema = record(f"{shop.schema_name}.{name}", **types)
             serialize = AvroSerializer(client, json.dumps(schema), conf=conf)
             context = SerializationContext(topic, MessageField.VALUE)
-            shop.send(topic, [(None, serialize(value, context))])
+            payload = serialize(value, context)
+            shop.send(topic, [(None, payload[: len(payload) - cut])])
 
         yield write
 
@@ -121,6 +126,69 @@ def test_a_crash_between_the_tables_of_a_topic(shop: Shop, send: Send) -> None:
         shop.forget_last_commit()
     assert shop.rows("Order", "id") == [(1,), (2,), (3,)]
     assert shop.rows("Payment", "card") == [("x",), ("y",)]
+
+
+def test_a_broken_payload_is_put_aside_once(shop: Shop, send: Send) -> None:
+    topic = shop.topic("events", partitions=1)
+    letters = shop.topic("letters", partitions=1)
+    send(topic, "Order", ORDER, {"id": 1})
+    send(topic, "Payment", PAYMENT, {"card": "x"})
+    shop.send(topic, [(None, b"broken")])
+    del shop.options["subscribePattern"]
+    shop.options |= {"subscribe": topic, "deadLetterTopic": letters}
+    shop.run(**by_type(shop))
+    assert (shop.rows("Order", "id"), shop.rows("Payment", "card")) == ([(1,)], [("x",)])
+    read = shop.spark.read.format("pykafka").option("subscribe", letters)
+    servers = str(shop.options["kafka.bootstrap.servers"])
+    rows = read.option("kafka.bootstrap.servers", servers).load().select("value").collect()
+    assert [bytes(row[0]) for row in rows] == [b"broken"]
+
+
+def test_types_that_are_registered_while_schemas_are_read(
+    shop: Shop, send: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = shop.topic("events", partitions=1)
+    send(topic, "one.Order", ORDER, {"id": 1})
+    registered: list[str] = []
+
+    def registered_after(*arguments: Any) -> Any:
+        types = record_types(*arguments)
+        if not registered:
+            send(topic, "two.Order", ORDER, {"id": 2})
+            registered.append("two.Order")
+        return types
+
+    monkeypatch.setattr(topic_table, "record_types", registered_after)
+    named = {"table": lambda _, name: shop.name("_".join(name.split(".")[-2:]))}
+    for _ in range(2):
+        shop.run(**named, metadata=["_kafka_offset"])
+    assert (shop.rows("one_Order", "id"), shop.rows("two_Order", "id")) == ([(1,)], [(2,)])
+
+
+def test_commits_that_cannot_be_seen_any_more_are_not_taken_for_none(
+    shop: Shop, send: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A type has its row, another one of its topic is late, and the mark is out of sight."""
+    topic = shop.topic("events", partitions=1)
+    send(topic, "Aaa", ORDER, {"id": 1})
+    send(topic, "Bbb", PAYMENT, {"card": "x"})
+    shop.run(**by_type(shop))
+    send(topic, "Aaa", ORDER, {"id": 2})
+    send(topic, "Bbb", PAYMENT, {"card": "x"}, cut=1)
+    shop.run(**by_type(shop), on_error="suspend")
+    assert shop.rows("Aaa", "id") == [(1,), (2,)]
+    monkeypatch.setattr(commits, "_HISTORY", 3)
+    for number in range(4):
+        shop.spark.sql(f"INSERT INTO {shop.name('Aaa')} VALUES (9, {number})")
+    if shop.provider == "iceberg":
+        catalog, _, name = shop.name("Aaa").partition(".")
+        retained = f"table => '{name}', older_than => now(), retain_last => 2"
+        shop.spark.sql(f"CALL {catalog}.system.expire_snapshots({retained})")
+    send(topic, "Aaa", ORDER, {"id": 3})
+    for _ in range(2):
+        progress = shop.run(**by_type(shop), on_error="suspend")
+        assert shop.rows("Aaa", "id", where="id < 9") == [(1,), (2,)]
+    assert "what was cut off is not known" in progress[topic].reason
 
 
 def test_a_record_without_a_type_is_in_no_table_and_an_error(shop: Shop, send: Send) -> None:

@@ -84,9 +84,19 @@ def _looks_only_before_the_first_write() -> Any:
     real = writer.TableWriter._write
 
     def write(self: Any, spark: Any, known: Any, work: Any, *, is_first: bool) -> None:
-        real(self, spark, known, work._replace(planned_at=None), is_first=is_first)
+        real(self, spark, known, work._replace(since_ms=None), is_first=is_first)
 
     return patch.object(writer.TableWriter, "_write", write)
+
+
+def _takes_a_late_write_for_that_of_a_newer_checkpoint() -> Any:
+    """A start that writes what was late has the number of the state, which may be an older one."""
+    real = writer._lacking
+
+    def lacking(spark: Any, target: Any, work: Any) -> Any:
+        return real(spark, target, work._replace(planned_before=-1))
+
+    return patch.object(writer, "_lacking", lacking)
 
 
 def _takes_each_table_for_new() -> Any:
@@ -111,6 +121,7 @@ def _goes_on_after_a_failure_with_what_it_knew() -> Any:
     "planted",
     [
         *(_marks_what_it_adds, _looks_only_before_the_first_write, _takes_each_table_for_new),
+        _takes_a_late_write_for_that_of_a_newer_checkpoint,
         *(_forgets_what_is_late, _has_two_slots, _goes_on_after_a_failure_with_what_it_knew),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from kafka_spark_source.tables.files import exists, files_in, remove
+from kafka_spark_source.tables.files import exists, listed, remove
 
 pytestmark = pytest.mark.spark
 
@@ -21,12 +21,14 @@ def test_a_folder_is_seen_listed_and_removed(spark: SparkSession, tmp_path: Path
     (folder / "two").touch()
     path = str(folder)
     assert exists(spark, path)
-    assert sorted(files_in(spark, path)) == ["one.txt", "two"]
-    remove(spark, path)
+    assert listed(spark, path) == (["two", "inner/one.txt"], ["inner"])
+    with pytest.raises(Py4JJavaError):  # not empty
+        remove(spark, path, ["two", "inner", ""])
+    remove(spark, path, ["inner/one.txt", "inner", ""])
     assert not exists(spark, path)
     assert not folder.exists()
     with pytest.raises(Py4JJavaError):
-        files_in(spark, path)
+        listed(spark, path)
 
 
 def test_a_place_that_is_not_known(spark: SparkSession) -> None:

@@ -26,7 +26,7 @@ TOPIC_ID = uuid.UUID(int=2**128 - 1)
 def late(number: int) -> dict[str, LateTopic]:
     """A topic whose range is different for each number."""
     wanted = OffsetRange(TopicPartition("t", number), number, 2**62 + number)
-    return {"t": LateTopic((PlannedRange(wanted, TOPIC_ID),), number, "it is gone")}
+    return {"t": LateTopic((PlannedRange(wanted, TOPIC_ID),), number, "it is gone", 5.0)}
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_state_survives(spark: SparkSession, tmp_path: Path) -> None:
     assert topics.newest(spark) == topics.before(spark, 0) == LateState()
     other = PlannedRange(OffsetRange(TopicPartition("ü", 0), 0, 1), None)
     reason = "'quoted' \"twice\"\nand\r\nlines\u2028\\ [red] é \ud800"
-    given = {**late(7), "ü": LateTopic((other, *late(3)["t"].ranges), 0, reason)}
+    given = {**late(7), "ü": LateTopic((other, *late(3)["t"].ranges), 0, reason, 1.5)}
     state = topics.save(spark, 5, given)
     assert (state.batch_id, state.topics) == (5, given)
     again = LateTopics(f"{tmp_path}/a checkpoint")
@@ -121,7 +121,7 @@ def test_an_attempt_in_the_place_of_an_old_state_takes_no_other(
 
 
 def state_text(**changed: object) -> str:
-    late_topic = {"ranges": [["t", 0, 0, 5, None]], "since": 1, "reason": "why"}
+    late_topic = {"ranges": [["t", 0, 0, 5, None]], "since": 1, "reason": "why", "at": 2.0}
     return json.dumps(
         {"version": 1, "batch": 1, "number": 1, "topics": {"t": late_topic}} | changed
     )
@@ -178,7 +178,7 @@ def test_the_text_of_a_state_is_read(
     """The form in files: a newer release must read it, too."""
     put(tmp_path, 2, state_text())
     wanted = OffsetRange(TopicPartition("t", 0), 0, 5)
-    topic = LateTopic((PlannedRange(wanted, None),), 1, "why")
+    topic = LateTopic((PlannedRange(wanted, None),), 1, "why", 2.0)
     assert topics.newest(spark) == LateState(1, {"t": topic}, slot=2, number=1)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +26,7 @@ USUAL: dict[str, Any] = {
     **dict.fromkeys(("keys", "topic_options", "merge_options")),
     **{"metadata": DEFAULT_METADATA, "partition_by": (), "cluster_by": (), "properties": {}},
 }
-AT = datetime(2026, 1, 1, tzinfo=timezone.utc)
+AT_MS = 1e12
 
 
 def planned(topic: str, start: int, until: int) -> PlannedRange:
@@ -73,7 +72,7 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Lake:
     monkeypatch.setattr(micro_batch, "TableWriter", lambda _arguments: made)
     monkeypatch.setattr(micro_batch, "LateTopics", lambda _checkpoint: made)
     monkeypatch.setattr(micro_batch, "query_id", lambda *_: "q")
-    monkeypatch.setattr(micro_batch, "planned_before", lambda *_: PlannedBefore(4, AT))
+    monkeypatch.setattr(micro_batch, "planned_before", lambda *_: PlannedBefore(4, AT_MS))
     monkeypatch.setattr(micro_batch, "inheritable_thread_target", lambda _: lambda call: call)
     monkeypatch.setattr(micro_batch, "monotonic_ms", lambda: made.now_ms)
     return made
@@ -113,7 +112,7 @@ def test_only_a_micro_batch_of_an_earlier_run_may_be_in_a_table(lake: Lake) -> N
     query = Query()
     for batch_id in (4, 5):
         query.run(batch_id, planned("a", batch_id, batch_id + 1))
-    assert [work.planned_at for _, work in lake.works] == [AT, None]
+    assert [work.since_ms for _, work in lake.works] == [AT_MS, None]
 
 
 def test_a_failure_fails_the_query_after_all_others_were_written(lake: Lake) -> None:
@@ -173,4 +172,5 @@ def test_a_topic_that_fails_at_the_start_and_is_in_the_repeated_micro_batch(lake
     query.run(5, planned("a", 0, 1))
     again = Query()
     again.run(5, planned("a", 0, 1))
-    assert lake.newest(None).topics["a"] == LateTopic((planned("a", 0, 1),), 5, "a is away")
+    late = lake.newest(None).topics["a"]
+    assert late == LateTopic((planned("a", 0, 1),), 5, "a is away", late.at_ms)

@@ -31,7 +31,7 @@ Caused by: org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] topic
 
 
 def test_other_errors() -> None:
-    assert reason_of(KafkaConfigError("say it\ntwice")) == "say it\ntwice"
+    assert reason_of(KafkaConfigError("say it\ntwice")) == r"say it\ntwice"
     assert reason_of(AnalysisException("[NO_TABLE] There is none.\nat line 1")) == (
         "[NO_TABLE] There is none."
     )

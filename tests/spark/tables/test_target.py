@@ -149,9 +149,9 @@ REFUSED = AnalysisException(
     ("files", "again"),
     [
         ([], "CREATE TABLE `lake`.`t` (`a` int) USING delta"),
-        ([".0.json.x.tmp"], "CREATE TABLE `lake`.`t` (`a` int) USING delta"),
+        ([f"_delta_log/.{0:020}.json.x.tmp"], "CREATE TABLE `lake`.`t` (`a` int) USING delta"),
         (
-            ["00000000000000000000.json", "part-0.parquet"],
+            [f"_delta_log/{0:020}.json", "part-0.parquet"],
             "CREATE TABLE IF NOT EXISTS `lake`.`t` USING delta LOCATION 'file:/lake/t'",
         ),
     ],
@@ -160,22 +160,32 @@ def test_what_a_killed_driver_left(
     monkeypatch: pytest.MonkeyPatch, files: list[str], again: str
 ) -> None:
     removed: list[str] = []
-    monkeypatch.setattr(leftovers, "files_in", lambda *_: files)
-    monkeypatch.setattr(leftovers, "remove", lambda _, location: removed.append(location))
+    monkeypatch.setattr(leftovers, "listed", lambda *_: (files, ["_delta_log", "_delta_log/a"]))
+    monkeypatch.setattr(leftovers, "remove", lambda *arguments: removed.extend(arguments[2]))
     catalog = Catalog()
     catalog.refusals, catalog.after = [REFUSED], [columns(a=INT)]
     assert not target(catalog).prepare(columns(a=INT)).is_new
     assert catalog.statements[1].startswith(again)
-    assert bool(removed) == (len(files) < 2)
+    if len(files) < 2:
+        assert removed == [*files, "_delta_log/a", "_delta_log", ""]
+    else:
+        assert not removed
 
 
 def test_a_folder_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "files_in", lambda *_: ["00000000000000000000.json"])
+    version = f"_delta_log/{0:020}.json"
+    monkeypatch.setattr(leftovers, "listed", lambda *_: ([version], ["_delta_log"]))
     catalog = Catalog()
     catalog.refusals, catalog.properties = [REFUSED], {"pykafka.topic": "u"}
     with pytest.raises(TableError, match="is not empty and also not a Delta table"):
         target(catalog).prepare(columns(a=INT))
-    monkeypatch.setattr(leftovers, "files_in", lambda *_: ["notes.txt"])
-    catalog.refusals = [REFUSED]
-    with pytest.raises(TableError, match="is not empty and also not a Delta table"):
-        target(catalog).prepare(columns(a=INT))
+    for files, folders in (
+        (["notes.txt"], []),
+        ([".upload-of-somebody.csv.tmp"], []),
+        ([f".{0:020}.json.x.tmp"], ["_delta_log"]),
+        ([], ["archive", "archive/2025"]),
+    ):
+        monkeypatch.setattr(leftovers, "listed", lambda *_, there=(files, folders): there)
+        catalog.refusals = [REFUSED]
+        with pytest.raises(TableError, match="is not empty and also not a Delta table"):
+            target(catalog).prepare(columns(a=INT))
