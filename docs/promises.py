@@ -200,7 +200,7 @@ PROMISES: Final = (
         "topics-to-tables.md",
         "A micro-batch that runs again, after a crash at whatever moment, changes nothing in the "
         "tables that have it, and writes the others.",
-        ("tests/change_data/test_topics_to_tables.py",),
+        ("tests/change_data/test_topics_to_tables.py", "tests/simulation/test_lake.py"),
     ),
     # --- Secrets
     Promise(
