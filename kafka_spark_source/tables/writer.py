@@ -113,10 +113,10 @@ class TableWriter:
             known = self._known.get(topic)
             is_first = known is None
             try:
-                known = known or self._learn(spark, topic)
+                failures: list[Exception] = []
+                known = known or self._learn(spark, topic, failures)
                 _check_meaning(before, known)
-                for each in known:
-                    self._write(spark, each, work, is_first=is_first)
+                self._write_each(spark, known, work, failures, is_first=is_first)
             except Exception as error:
                 self._known.pop(topic, None)
                 # What was known may be old; a table may have been altered by others.
@@ -130,13 +130,44 @@ class TableWriter:
             f"{work.batch_id} was read: does its producer register one for each record?"
         )
 
-    def _learn(self, spark: SparkSession, topic: str) -> Sequence[_Known]:
+    def _learn(
+        self, spark: SparkSession, topic: str, failures: list[Exception]
+    ) -> Sequence[_Known]:
+        """The tables of a topic; adds to `failures` why others of it cannot be."""
         known = []
         for rows in TopicTable.all_of(self._arguments, topic):
-            target = self._target(spark, topic, rows)
-            known.append(_Known(rows, target, *target.prepare(rows.table_columns(spark))))
-        self._known[topic] = known
+            try:
+                target = self._target(spark, topic, rows)
+                known.append(_Known(rows, target, *target.prepare(rows.table_columns(spark))))
+            except TableError as error:
+                failures.append(error)
+        if not failures:
+            self._known[topic] = known
         return known
+
+    def _write_each(
+        self,
+        spark: SparkSession,
+        known: Sequence[_Known],
+        work: Work,
+        failures: list[Exception],
+        *,
+        is_first: bool,
+    ) -> None:
+        """Write the tables of a topic, of which one that fails stops no other.
+
+        Raises:
+            Exception: A newer schema, at once; or the first failure, when all others are written.
+        """
+        for each in known:
+            try:
+                self._write(spark, each, work, is_first=is_first)
+            except Exception as error:
+                if _EVOLVED in str(error):
+                    raise
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
         ranges = work.ranges

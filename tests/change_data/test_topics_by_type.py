@@ -119,6 +119,7 @@ def test_a_crash_between_the_tables_of_a_topic(shop: Shop, send: Send) -> None:
     progress = shop.run(**by_type(shop), on_error="suspend")
     assert progress[topic].state is State.SUSPENDED
     assert "is filled from topic other" in progress[topic].reason
+    assert shop.rows("Order", "id") == [(1,), (2,)]
     shop.spark.sql(f"{claim}'{own}')")
     send(topic, "Order", ORDER, {"id": 3})
     for _ in range(2):

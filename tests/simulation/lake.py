@@ -52,7 +52,7 @@ class Trouble:
     Attributes:
         dies_at: The step at which the driver dies; None if it does not.
         errors_at: Steps at which the client gets an error.
-        away: Topics whose tables cannot be written.
+        away: Topics, and tables, that cannot be written.
         on_error: The argument of the query.
     """
 
@@ -103,7 +103,7 @@ class Lake:
     # The catalog and its tables.
 
     def prepare(self, name: str, topic: str) -> Prepared:
-        if topic in self.trouble.away:
+        if self.trouble.away & {topic, name}:
             raise TableError(f"the table {name} is away")
         is_new = name not in self.tables
         if is_new:
@@ -276,7 +276,7 @@ def drawn(rng: random.Random) -> Trouble:
     return Trouble(
         rng.randrange(60) if dies else None,
         frozenset(rng.sample(range(60), rng.choice((0, 0, 1, 3)))),
-        frozenset(each for each in TOPICS if rng.random() < 0.3),
+        frozenset(each for each in (*TOPICS, "types_Order") if rng.random() < 0.3),
         rng.choice(("suspend", "suspend", "fail")),
     )
 
