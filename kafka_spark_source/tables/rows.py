@@ -58,7 +58,7 @@ def appended(schema: T.StructType, metadata: Sequence[str], topic: str) -> Colum
     Raises:
         TableError: A field of the value has the name of another column.
     """
-    columns = _fields("value", schema["value"].dataType, "value")
+    columns = _fields(quoted("value"), schema["value"].dataType, "value")
     added = {each: quoted(METADATA[each]) for each in metadata}
     # With the mode PERMISSIVE: why a value is null, and its bytes.
     added |= {each: quoted(each) for each in (ERROR_COLUMN, *RAW_COLUMNS) if each in schema.names}
@@ -83,12 +83,7 @@ def of_record_type(
     value: Any = schema["value"].dataType
     columns: Columns = {}
     if member in value.names:
-        inner = value[member].dataType
-        if isinstance(inner, T.StructType):
-            parent = f"value.{quoted(member)}"
-            columns = {each.name: f"{parent}.{quoted(each.name)}" for each in inner}
-        else:
-            columns = {"value": f"value.{quoted(member)}"}
+        columns = _fields(f"value.{quoted(member)}", value[member].dataType, "value")
     added = {each: quoted(METADATA[each]) for each in metadata}
     _check_no_clash(columns, added, source, "leave it out of `metadata`")
     if not columns | added:
@@ -110,7 +105,8 @@ def upserted(schema: T.StructType, topic: str) -> tuple[tuple[str, ...], Columns
         TableError: A field has the name of another column, or is in key and value with two types.
     """
     key, value = schema["key"].dataType, schema["value"].dataType
-    keys, values = _fields("key", key, KEY_COLUMN), _fields("value", value, "value")
+    keys = _fields(quoted("key"), key, KEY_COLUMN)
+    values = _fields(quoted("value"), value, "value")
     in_values = _types(value)
     for name, there in _types(key).values():
         other = in_values.get(name.lower())
@@ -145,10 +141,17 @@ def keys_of_changes(schema: T.StructType, prefix: str, topic: str) -> tuple[str,
     return tuple(key.names)
 
 
-def _fields(column: str, type_: T.DataType, name: str) -> Columns:
+def _fields(value: str, type_: T.DataType, name: str) -> Columns:
+    """A column for each field of a struct; one with the name for any other value.
+
+    Args:
+        value: An expression of SQL.
+        type_: Its type.
+        name: The name.
+    """
     if not isinstance(type_, T.StructType):
-        return {name: quoted(column)}
-    return {each.name: f"{quoted(column)}.{quoted(each.name)}" for each in type_}
+        return {name: value}
+    return {each.name: f"{value}.{quoted(each.name)}" for each in type_}
 
 
 class _Field(NamedTuple):

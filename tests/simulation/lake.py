@@ -68,7 +68,6 @@ class Lake:
 
     Attributes:
         tables: Table -> its commits, each the mark and the offsets of its rows.
-        skipped: Commits that the format left out, because it had one of this number.
         planned: Micro-batch -> topic -> its range; finished: the ones that Spark takes for done.
         ends: Topic -> the end of its log.
     """
