@@ -132,6 +132,7 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
         max_offsets=Table.MAX_OFFSETS_PER_TRIGGER.value_if_in(given),
         max_bytes=Table.MAX_BYTES_PER_TRIGGER.value_if_in(given),
         min_offsets=Table.MIN_OFFSETS_PER_TRIGGER.value_if_in(given),
+        min_offsets_per_topic=Table.MIN_OFFSETS_PER_TOPIC.value_if_in(given),
         max_delay_ms=Table.MAX_TRIGGER_DELAY.value_in(given),
     )
     limits.check()

@@ -240,8 +240,13 @@ class Table:
     MIN_OFFSETS_PER_TRIGGER: Final = Option("minOffsetsPerTrigger", _parse_positive, STREAM).about(
         "The number of new offsets that a micro-batch waits for, at most for `maxTriggerDelay`."
     )
+    MIN_OFFSETS_PER_TOPIC: Final = Option("minOffsetsPerTopic", _parse_positive, STREAM).about(
+        "The number of new offsets that each topic waits for, at most for `maxTriggerDelay`; the "
+        "micro-batches in between read the others."
+    )
     MAX_TRIGGER_DELAY: Final = Option("maxTriggerDelay", _parse_time, STREAM, "15m").about(
-        "The longest wait for `minOffsetsPerTrigger`: `15m`, `30s`, or a number of ms."
+        "The longest wait for `minOffsetsPerTrigger` and `minOffsetsPerTopic`: `15m`, `30s`, or a "
+        "number of ms."
     )
     COMMIT_OFFSETS_TO_GROUP: Final = Option(
         "commitOffsetsToGroup", parse_boolean, STREAM, "false"

@@ -19,11 +19,15 @@ Offsets: TypeAlias = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """The options `...PerTrigger` and `maxTriggerDelay` of a stream; None for no limit."""
+    """The options `...PerTrigger`, `minOffsetsPerTopic` and `maxTriggerDelay` of a stream.
+
+    None: no limit.
+    """
 
     max_offsets: int | None = None
     max_bytes: int | None = None
     min_offsets: int | None = None
+    min_offsets_per_topic: int | None = None
     max_delay_ms: int = 900_000
 
     def check(self) -> None:
@@ -44,6 +48,19 @@ class RateLimits:
         if self.min_offsets is None:
             return False
         return sum(end - start.get(tp, 0) for tp, end in latest.items()) < self.min_offsets
+
+    def small_topics(self, begin: Offsets, latest: Offsets) -> set[str]:
+        """The topics with fewer new offsets than `min_offsets_per_topic`.
+
+        A topic with a log that ends before its `begin` is left out: a loss does not wait.
+        """
+        if self.min_offsets_per_topic is None:
+            return set()
+        new: dict[str, float] = {}
+        for tp, end in latest.items():
+            offsets = end - begin[tp]
+            new[tp.topic] = new.get(tp.topic, 0) + (offsets if offsets >= 0 else math.inf)
+        return {topic for topic, offsets in new.items() if offsets < self.min_offsets_per_topic}
 
 
 def within_offsets(begin: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:

@@ -6,8 +6,8 @@ them count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -33,13 +33,13 @@ class Rule(Enum):
     """A rule about the end of a micro-batch."""
 
     STAY_IF_READ = "nothing is planned where all is read"
-    WAIT = "minOffsetsPerTrigger can delay it"
+    WAIT = "minOffsetsPerTrigger and minOffsetsPerTopic can delay it"
     BEGIN_AGAIN = "re-created partitions begin again"
     KEEP_PARTITIONS = "only partitions that the start has"
     CHECK_TARGET = "all of the target must be in the logs"
 
 
-# A run with Trigger.AvailableNow never waits for minOffsetsPerTrigger. Before PySpark 4.2 a source
+# A run with Trigger.AvailableNow waits for no minimum. Before PySpark 4.2 a source
 # cannot detect that trigger; the first micro-batch of a run does not wait either (`pacing`).
 # Re-created partitions of a target are an error of the last rule. A partition that was added since
 # the start was looked up is new to the second micro-batch, as if the first one had to run again.
@@ -82,6 +82,15 @@ class Reach:
         """
         begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}
         return cls(start, begin, {tp: available[tp] for tp in begin})
+
+    def without(self, topics: Set[str]) -> Reach:
+        """The reach if nothing new of these topics is read."""
+        if not topics:
+            return self
+        latest = {
+            tp: self.begin[tp] if tp.topic in topics else at for tp, at in self.latest.items()
+        }
+        return replace(self, latest=latest)
 
     @property
     def has_shorter_log(self) -> bool:

@@ -162,7 +162,7 @@ class MicroBatches:
         )
         self._phase = Phase.RUNNING
         if is_new or end != start:
-            self._pacing.micro_batch_found()
+            self._pacing.micro_batch_found(self._topics_between(start, end))
         else:
             exclude_modules_from_gc()
         return end
@@ -245,8 +245,11 @@ class MicroBatches:
             available = {tp: at for tp, at in available.items() if tp in start}
         earliest = self._observed.earliest_of_new(available.keys() - start.keys(), deadline)
         reach = Reach.of(start, available, earliest)
-        waits = Rule.WAIT in rules and is_limited and not restarted and self._waits_for_more(reach)
-        if not reach.latest or waits:
+        if Rule.WAIT in rules and is_limited:
+            reach = reach.without(self._waiting_topics(reach))
+            if not restarted and self._waits_for_more(reach):
+                return start
+        if not reach.latest:
             return start
         if Rule.CHECK_TARGET in rules and reach.latest != start:
             check_available_now(reach.latest, available, now._replace(recreated=recreated_topics))
@@ -269,6 +272,16 @@ class MicroBatches:
         if self._pacing.delay_has_passed or reach.has_shorter_log:
             return False
         return self._options.limits.is_too_little(reach.start, reach.latest)
+
+    def _waiting_topics(self, reach: Reach) -> set[str]:
+        small = self._options.limits.small_topics(reach.begin, reach.latest)
+        return {each for each in small if self._pacing.may_wait(each)}
+
+    def _topics_between(self, start: Offsets, end: Offsets) -> set[str]:
+        """The topics with records between the two, if that matters."""
+        if self._options.limits.min_offsets_per_topic is None:
+            return set()
+        return {tp.topic for tp, at in end.items() if at > start.get(tp, 0)}
 
     def _limited(self, reach: Reach, deadline: Deadline) -> dict[TopicPartition, int]:
         limits = self._options.limits

@@ -10,7 +10,7 @@ from typing import Final
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.drawing_edges import with_edges
 from tests.simulation.drawing_jobs import with_jobs
-from tests.simulation.drawing_query import with_query
+from tests.simulation.drawing_query import MINIMUMS, with_query
 from tests.simulation.drawing_tables import with_tables
 from tests.simulation.faults import draw_faults
 from tests.simulation.scenario import (
@@ -37,6 +37,7 @@ _SOURCE_OPTIONS: Final[Table] = (
     (0.15, "maxRecordsPerPartition", ("100", "200")),
     (0.2, "coalescePartitions", ("false",)),
     (0.15, "minOffsetsPerTrigger", ("100",)),
+    (0.1, "minOffsetsPerTopic", ("50",)),
     (0.1, "kafka.fetch.max.wait.ms", ("50",)),
     (0.2, "kafka.max.partition.fetch.bytes", ("2000", "20000")),
     (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
@@ -119,7 +120,7 @@ def _source(rng: random.Random, value_bytes: int) -> dict[str, str]:
     source = {"startingOffsets": starting, **draw_options(rng, _SOURCE_OPTIONS)}
     if rng.random() < 0.15:
         source["maxBytesPerTrigger"] = str((value_bytes + 20) * rng.choice((200, 400)))
-    if "minOffsetsPerTrigger" in source:  # else the last records wait for a quarter of an hour
+    if MINIMUMS & source.keys():  # else the last records wait for a quarter of an hour
         source["maxTriggerDelay"] = "2s"
     if rng.random() < 0.6:
         source["kafka.isolation.level"] = "read_committed"

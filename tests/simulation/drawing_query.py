@@ -43,6 +43,8 @@ _WRITE: Final[Table] = (
     (0.05, "kafka.retries", ("1000",)),
 )
 _IDEMPOTENCE: Final = "kafka.enable.idempotence"
+MINIMUMS: Final = {"minOffsetsPerTrigger", "minOffsetsPerTopic"}
+"""Options with which records wait."""
 
 
 def _with_options(rng: random.Random, scenario: Scenario) -> Scenario:
@@ -56,7 +58,7 @@ def _with_options(rng: random.Random, scenario: Scenario) -> Scenario:
         producer[_IDEMPOTENCE] = "false"
     if scenario.sink == "exactly once" and rng.random() < 0.015:  # takes ten times as long
         # Many decisions, so that the log gets a snapshot.
-        source = {k: v for k, v in source.items() if k != "minOffsetsPerTrigger"}
+        source = {k: v for k, v in source.items() if k not in MINIMUMS}
         source["maxOffsetsPerTrigger"] = "40"
     for options in (write, producer):  # delivery.timeout.ms includes an attempt
         if "kafka.delivery.timeout.ms" in options:
@@ -148,7 +150,7 @@ def _with_another_topic(rng: random.Random, scenario: Scenario) -> Scenario:
     """
     at_ms = round(rng.uniform(3_500, 7_000), 1)
     fault = Fault(at_ms, "recreate topic", 0.0, {"partitions": scenario.topics[0].partitions})
-    others = ("failOnDataLoss", "minOffsetsPerTrigger", "maxBytesPerTrigger")
+    others = {"failOnDataLoss", "maxBytesPerTrigger", *MINIMUMS}
     source = {k: v for k, v in scenario.source.items() if k not in others}
     source |= {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "60"}
     return replace(scenario, trigger="default", source=source, faults=(fault,), pause_ms=3_000.0)

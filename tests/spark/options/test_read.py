@@ -127,6 +127,7 @@ def test_all_options_of_a_read() -> None:
         "kafka.Group.Id": "Mine",
         "MAXOFFSETSPERTRIGGER": "700",
         "minOffsetsPerTrigger": "70",
+        "minOffsetsPerTopic": "7",
         "maxTriggerDelay": "2m",
         "maxBytesPerTrigger": "5000",
         "commitOffsetsToGroup": "TRUE",
@@ -134,7 +135,7 @@ def test_all_options_of_a_read() -> None:
     }
     assert parse_stream_options(options | of_stream) == StreamReadOptions(
         **both,
-        limits=RateLimits(max_offsets=700, max_bytes=5_000, min_offsets=70, max_delay_ms=120_000),
+        limits=RateLimits(700, 5_000, 70, min_offsets_per_topic=7, max_delay_ms=120_000),
         group_id="Mine",
         commit_to_group=True,
         ignored=("endingTimestamp",),

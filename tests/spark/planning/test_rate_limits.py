@@ -13,6 +13,7 @@ from kafka_spark_source.planning.rate_limits import (
 )
 from tests.config_error import config_error
 
+U0 = TopicPartition("u", 0)
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 MAX_LONG = 2**63 - 1
@@ -160,6 +161,23 @@ def test_a_micro_batch_waits_for_a_number_of_offsets(
 ) -> None:
     assert RateLimits(min_offsets=10).is_too_little(start, latest) is is_too_little
     assert not RateLimits().is_too_little(start, latest)
+
+
+@pytest.mark.parametrize(
+    ("begin", "latest", "small"),
+    [
+        ({T0: 5, T1: 5, U0: 0}, {T0: 9, T1: 10, U0: 10}, {"t"}),
+        ({T0: 5, T1: 5, U0: 0}, {T0: 10, T1: 10, U0: 9}, {"u"}),
+        ({T0: 5, U0: 3}, {T0: 5, U0: 4}, {"t", "u"}),
+        ({T0: 5, T1: 5, U0: 3}, {T0: 4, T1: 6, U0: 2}, set()),  # shorter logs are losses
+        ({}, {}, set()),
+    ],
+)
+def test_each_topic_waits_for_a_number_of_offsets(
+    begin: Offsets, latest: Offsets, small: set[str]
+) -> None:
+    assert RateLimits(min_offsets_per_topic=10).small_topics(begin, latest) == small
+    assert RateLimits(min_offsets=10).small_topics(begin, latest) == set()
 
 
 def test_waiting_for_more_than_a_micro_batch_may_hold_is_refused() -> None:

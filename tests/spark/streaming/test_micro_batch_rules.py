@@ -29,6 +29,12 @@ def test_partitions_begin_at_the_start_or_at_the_start_of_their_log() -> None:
     assert reach.latest == {T0: 5, T1: 7}
 
 
+def test_nothing_new_is_read_of_a_topic_that_waits() -> None:
+    reach = Reach.of(start={T0: 3, U0: 9}, available={T0: 5, T1: 7, U0: 11}, earliest={T1: 2})
+    assert reach.without({"t"}) == Reach(reach.start, reach.begin, {T0: 3, T1: 2, U0: 11})
+    assert reach.without(set()) is reach
+
+
 @pytest.mark.parametrize(
     ("available", "is_shorter"), [({T0: 3}, False), ({T0: 2}, True), ({T1: 1}, False)]
 )

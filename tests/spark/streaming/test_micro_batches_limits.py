@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes.cluster import FakeCluster
@@ -11,6 +12,7 @@ from tests.fakes.micro_batches import (
     T0,
     T1,
     TOLERANT,
+    U0,
     Query,
     append,
     first_end,
@@ -20,6 +22,8 @@ from tests.fakes.micro_batches import (
     running,
 )
 from tests.fakes.skipping_time import sleeps_take_no_time
+
+METADATA_SECONDS = 301
 
 
 def ends_of_all(batches: MicroBatches, end: Offsets) -> list[int]:
@@ -94,6 +98,52 @@ def test_all_but_the_first_micro_batch_wait_for_min_offsets(
     assert next_end(batches, {T0: 14, T1: 3}) == {T0: 14, T1: 3}
     again = query(**options)
     assert next_end(again, {T0: 14, T1: 3}) == {T0: 14, T1: 4}
+
+
+def test_each_topic_waits_for_its_own_offsets(cluster: FakeCluster, query: Query) -> None:
+    with sleeps_take_no_time() as time:
+        cluster.add_topic("u", partitions=1)
+        append(cluster, U0, 1)
+        options = {"subscribe": "t,u", "minOffsetsPerTopic": "4", "maxTriggerDelay": "5m"}
+        batches = query(**options, **EARLIEST)
+        end = running(batches)
+        assert end == {T0: 5, T1: 2, U0: 1}
+        append(cluster, U0, 3)
+        assert next_end(batches, end) == end
+        append(cluster, T0, 2)
+        append(cluster, T1, 2)
+        end, ranges = run(batches, end)
+        assert (end, ranges) == ({T0: 7, T1: 4, U0: 1}, [(T0, 5, 7), (T1, 2, 4)])
+        time(301)
+        append(cluster, T1, 4)
+        assert run(batches, end)[1] == [(T1, 4, 8), (U0, 1, 4)]
+
+
+def test_a_new_partition_of_a_topic_that_waits_keeps_its_beginning(
+    cluster: FakeCluster, query: Query
+) -> None:
+    options = {"minOffsetsPerTopic": "10", "maxTriggerDelay": "1h", **EARLIEST}
+    with sleeps_take_no_time() as time:
+        batches = query(**options)
+        end = running(batches)
+        new = TopicPartition("t", 2)
+        cluster.add_partitions("t", 3)
+        append(cluster, new, 3)
+        time(METADATA_SECONDS)
+        end, ranges = run(batches, end)
+        assert (end, ranges) == ({T0: 5, T1: 2, new: 0}, [])
+        assert next_end(batches, end) == end
+        append(cluster, new, 7)
+        assert run(batches, end)[1] == [(new, 0, 10)]
+
+
+def test_a_loss_in_a_topic_does_not_wait(cluster: FakeCluster, query: Query) -> None:
+    options = {"minOffsetsPerTopic": "10", "maxTriggerDelay": "1h", **EARLIEST, **TOLERANT}
+    batches = query(**options)
+    end = running(batches)
+    cluster.log(T1).truncate(1)
+    append(cluster, T0, 1)
+    assert run(batches, end) == ({T0: 6, T1: 1}, [(T0, 5, 6)])
 
 
 def test_a_loss_is_reported_without_waiting_for_min_offsets(

@@ -48,3 +48,18 @@ def test_a_busy_query_is_not_delayed(time: SkippingTime) -> None:
     trigger(time, query, 5)
     trigger(time, query, 5)
     assert time.pauses_ms == pytest.approx([300, 120])
+
+
+def test_a_topic_may_wait_from_its_first_records_until_the_delay_has_passed(
+    time: SkippingTime,
+) -> None:
+    query = Pacing(5_000)
+    assert not query.may_wait("t")
+    query.micro_batch_found({"t"})
+    time(4)
+    assert query.may_wait("t")
+    assert not query.may_wait("u")
+    query.micro_batch_found({"u"})
+    time(1.1)
+    assert not query.may_wait("t")
+    assert query.may_wait("u")
