@@ -46,7 +46,12 @@ _ROWS: Final = (
     (f"{_SPARK}/reading", "batch_reader", "tests/spark/test_source.py"),
     (f"{_SPARK}/streaming", "observed_logs", "tests/spark/streaming/test_micro_batches_loss.py"),
     (f"{_SPARK}/streaming", "reader_40 reader_42", "tests/spark/streaming/test_stream_reader.py"),
-    (f"{_SPARK}/tables", "checkpoint errors", "tests/change_data/test_topics_to_tables.py"),
+    (f"{_SPARK}/tables", "checkpoint errors session", "tests/change_data/test_topics_to_tables.py"),
+    (
+        f"{_SPARK}/tables",
+        "backfiller backfill_plan topic_locks",
+        "tests/change_data/test_backfill.py",
+    ),
     (f"{_SPARK}/tables", "leftovers", "tests/spark/tables/test_target.py"),
     (
         f"{_SPARK}/tables",

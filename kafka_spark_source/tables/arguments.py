@@ -198,7 +198,7 @@ def parse(  # noqa: PLR0913 - each is an argument of topics_to_tables
         raise KafkaConfigError(f"rows must be a text, a mapping or a function, not {rows!r}")
     if provider not in FORMATS:
         raise KafkaConfigError(f"provider must be one of {', '.join(FORMATS)}, not {provider!r}")
-    _check_lists({"metadata": metadata, "partition_by": partition_by, "cluster_by": cluster_by})
+    check_lists({"metadata": metadata, "partition_by": partition_by, "cluster_by": cluster_by})
     for each in metadata:
         if each not in METADATA:
             raise KafkaConfigError(
@@ -238,7 +238,12 @@ def _check_merge_options(given: Mapping[str, object]) -> None:
             )
 
 
-def _check_lists(arguments: Mapping[str, object]) -> None:
+def check_lists(arguments: Mapping[str, object]) -> None:
+    """Refuse arguments that are not lists of texts.
+
+    Raises:
+        KafkaConfigError: One of them; the text names it.
+    """
     for name, given in arguments.items():
         is_empty = isinstance(given, (list, tuple)) and not given
         if not is_empty and not _is_texts(given):

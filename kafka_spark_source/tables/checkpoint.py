@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.changes.target import first_line
-from kafka_spark_source.tables.files import exists
+from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.tables.files import exists, listed
+from kafka_spark_source.tools.positions.checkpoints import micro_batch_in
 
 NO_PATH: Final = "PATH_NOT_FOUND"
 
@@ -57,6 +59,22 @@ def planned_before(spark: SparkSession, checkpoint: str) -> PlannedBefore:
         if row["name"].isdigit()
     ]
     return max(planned, key=lambda each: each.batch_id, default=PlannedBefore())
+
+
+def finished(spark: SparkSession, checkpoint: str) -> tuple[int, Offsets]:
+    """The last micro-batch that has ended, and its ends; -1 if no one has.
+
+    Raises:
+        KafkaConfigError: The checkpoint is damaged.
+    """
+    commits = f"{checkpoint}/commits"
+    names = listed(spark, commits)[0] if exists(spark, commits) else []
+    number = max((int(each) for each in names if each.isdigit()), default=-1)
+    if number < 0:
+        return -1, {}
+    lines = read_lines(spark, f"{checkpoint}/offsets/{number}")
+    ends = micro_batch_in(checkpoint, number, lines, is_committed=True).ends
+    return number, next(iter(ends.values()), {})
 
 
 def read_lines(spark: SparkSession, path: str) -> list[str]:

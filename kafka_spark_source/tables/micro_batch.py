@@ -25,6 +25,8 @@ from kafka_spark_source.tables.late import LateState, LateTopic, LateTopics
 from kafka_spark_source.tables.progress import Progress
 from kafka_spark_source.tables.ranges import by_topic, count, from_row, joined
 from kafka_spark_source.tables.reasons import reason_of
+from kafka_spark_source.tables.session import secured
+from kafka_spark_source.tables.topic_locks import TopicLocks
 from kafka_spark_source.tables.writer import TableWriter, Work
 
 _log = logging.getLogger(__name__)
@@ -47,7 +49,9 @@ class _Retry(NamedTuple):
 class TablesOfMicroBatch:
     """What a micro-batch does. One query's run has one."""
 
-    def __init__(self, arguments: Arguments, checkpoint: str, progress: Progress) -> None:
+    def __init__(
+        self, arguments: Arguments, checkpoint: str, progress: Progress, locks: TopicLocks
+    ) -> None:
         self._arguments = arguments
         self._checkpoint = checkpoint.rstrip("/")
         self._writer = TableWriter(arguments)
@@ -57,6 +61,7 @@ class TablesOfMicroBatch:
         self._query_id = ""
         self._planned = PlannedBefore()
         self._progress = progress
+        self._locks = locks
 
     def __call__(self, ranges: DataFrame, batch_id: int) -> None:
         """Write the records of the ranges of a micro-batch.
@@ -96,11 +101,7 @@ class TablesOfMicroBatch:
     def _write_all(
         self, spark: SparkSession, new: Mapping[str, Ranges], before: LateState, batch_id: int
     ) -> None:
-        # What another writer made of a table must never cast a value with a loss. The session is
-        # the query's own.
-        spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
-        # Names from schemas stand in statements: `${env:NAME}` must stay a name.
-        spark.conf.set("spark.sql.variable.substitute", "false")
+        secured(spark)  # each stream has a session of its own
         ranges = {topic: [*late.ranges] for topic, late in before.topics.items()}
         for topic, added in new.items():
             ranges[topic] = joined([*ranges.get(topic, ()), *added])
@@ -146,7 +147,8 @@ class TablesOfMicroBatch:
     def _write_one(self, spark: SparkSession, topic: str, work: Work) -> str | None:
         began = monotonic_ms()
         try:
-            self._writer.write(spark, topic, work)
+            with self._locks.of(topic):
+                self._writer.write(spark, topic, work)
         except Exception as error:  # noqa: BLE001 - each table fails for itself
             reason = reason_of(error)
             self._postpone(topic, reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kafka_protocol.errors import KafkaError
@@ -13,6 +13,7 @@ class State(Enum):
     """How a table is."""
 
     WRITTEN = "written"
+    FILLING = "filling"
     SUSPENDED = "suspended"
 
 
@@ -45,6 +46,7 @@ class TableProgress:
         late: How many offsets the query is past, and the table lacks.
         seconds: How long the last write took.
         reason: Why it is suspended; empty if it is not.
+        to_fill: How many offsets it still gets because it is filled anew.
     """
 
     topic: str
@@ -54,6 +56,7 @@ class TableProgress:
     late: int
     seconds: float
     reason: str = ""
+    to_fill: int = 0
 
 
 class Progress:
@@ -62,13 +65,27 @@ class Progress:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tables: dict[str, TableProgress] = {}
+        self._fillings: dict[str, tuple[int, str]] = {}
         self.failure: KafkaError | None = None
         """Why a micro-batch failed, and with it the query."""
 
     def tables(self) -> list[TableProgress]:
         """The progress of each table, sorted by topic."""
         with self._lock:
-            return [each for _, each in sorted(self._tables.items())]
+            topics = sorted(self._tables.keys() | self._fillings)
+            return [self._of(each) for each in topics]
+
+    def _of(self, topic: str) -> TableProgress:
+        table = self._tables.get(topic) or TableProgress(topic, State.WRITTEN, -1, 0, 0, 0.0)
+        to_fill, reason = self._fillings.get(topic, (0, ""))
+        is_filling = to_fill and table.state is State.WRITTEN
+        state = State.FILLING if is_filling else table.state
+        return replace(table, state=state, reason=table.reason or reason, to_fill=to_fill)
+
+    def filling(self, topic: str, to_fill: int, reason: str = "") -> None:
+        """A table is filled anew, and lacks so many offsets; with the reason of a failure."""
+        with self._lock:
+            self._fillings[topic] = to_fill, reason
 
     def written(self, topic: str, batch_id: int, offsets: int, seconds: float) -> None:
         """A table has all records of a micro-batch."""

@@ -14,7 +14,10 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.reading.assignment import resolve
-from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Arguments, parse
+from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Arguments, check_lists, parse
+from kafka_spark_source.tables.backfill import Backfills
+from kafka_spark_source.tables.backfill_plan import plan_backfills
+from kafka_spark_source.tables.backfiller import Backfiller
 from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.names import Names
 from kafka_spark_source.tables.progress import PlannedTable, Progress, TableProgress
@@ -22,17 +25,14 @@ from kafka_spark_source.tables.provider import check_provider
 from kafka_spark_source.tables.range_source import KafkaRanges
 from kafka_spark_source.tables.ranges import COLUMNS
 from kafka_spark_source.tables.report import metrics, plan_text, progress_text
+from kafka_spark_source.tables.session import isolated
+from kafka_spark_source.tables.topic_locks import TopicLocks
 from kafka_spark_source.tables.writer import TableWriter
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _EVERY_MINUTE: Final = {"processingTime": "1 minute"}
-
-
-def isolated(spark: SparkSession) -> SparkSession:
-    """A copy of a session, as Spark makes one for each stream: settings of it stay in it."""
-    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
 def topics_to_tables(  # noqa: PLR0913 - each is an option of the user, with a default
@@ -130,7 +130,6 @@ class TopicsToTables:
         """
         check_provider(self._spark, self._arguments.layout.provider)
         writer, spark = TableWriter(self._arguments), isolated(self._spark)
-        spark.conf.set("spark.sql.variable.substitute", "false")
         return [each for topic in self._topics() for each in writer.plan(spark, topic)]
 
     def show_plan(self) -> None:
@@ -143,6 +142,7 @@ class TopicsToTables:
         *,
         trigger: Mapping[str, Any] = _EVERY_MINUTE,
         name: str | None = None,
+        backfill: Sequence[str] = (),
     ) -> TablesQuery:
         """Start the query.
 
@@ -152,6 +152,8 @@ class TopicsToTables:
             checkpoint: The checkpointLocation, for this query alone.
             trigger: The arguments of Spark's `trigger`, by default `processingTime="1 minute"`.
             name: The query's name.
+            backfill: Topics whose table, if it does not exist, is filled with all records that the
+                topic has, beside the query; else it gets only what is after the query's position.
 
         Raises:
             TableError: A topic's table has no name that can be, or the name of another one's.
@@ -164,6 +166,7 @@ class TopicsToTables:
                 f"trigger must be the arguments of Spark's trigger as a mapping, e.g. "
                 f'{{"availableNow": True}} or {{"processingTime": "1 minute"}}, not {trigger!r}'
             )
+        check_lists({"backfill": backfill})
         check_provider(self._spark, self._arguments.layout.provider)
         names = Names(self._arguments.table_of)
         for topic in self._topics():
@@ -171,8 +174,9 @@ class TopicsToTables:
             # Record types are known when schemas are found, for the first write.
             if not self._arguments.table_of.has_types:
                 names.of(topic)
-        progress = Progress()
-        batches = TablesOfMicroBatch(self._arguments, checkpoint, progress)
+        progress, locks = Progress(), TopicLocks()
+        plan_backfills(isolated(self._spark), self._arguments, checkpoint.rstrip("/"), backfill)
+        batches = TablesOfMicroBatch(self._arguments, checkpoint, progress, locks)
         batches.catch_up(isolated(self._spark))
         self._spark.dataSource.register(KafkaRanges)
         ranges = (
@@ -183,7 +187,12 @@ class TopicsToTables:
         )
         writer = ranges.writeStream.foreachBatch(batches).trigger(**trigger)
         writer = writer.option("checkpointLocation", checkpoint)
-        return TablesQuery((writer.queryName(name) if name else writer).start(), progress)
+        query = (writer.queryName(name) if name else writer).start()
+        backfiller = Backfiller(
+            *(isolated(self._spark), self._arguments, Backfills(checkpoint), locks, progress)
+        )
+        backfiller.start(query, to_the_end=bool({"availableNow", "once"} & {*trigger}))
+        return TablesQuery(query, progress, backfiller)
 
     def _topics(self) -> list[str]:
         """The topics that exist now, sorted."""
@@ -201,18 +210,19 @@ class TablesQuery:
     """A query that runs.
 
     Attributes:
-        query: Spark's handle of it: `stop`, `isActive`, `lastProgress`.
+        query: Spark's handle of it: `isActive`, `lastProgress`.
     """
 
-    def __init__(self, query: StreamingQuery, progress: Progress) -> None:
+    def __init__(self, query: StreamingQuery, progress: Progress, backfiller: Backfiller) -> None:
         self.query = query
         self._progress = progress
+        self._backfiller = backfiller
 
     def __repr__(self) -> str:
         return f"<TablesQuery {self.query.id}, {len(self.tables())} tables>"
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
-        """Wait until the query has ended, as Spark's own method does.
+        """Wait until the query has ended, as Spark's own method does, and all backfills of the run.
 
         Args:
             timeout: How long to wait, in seconds; None for as long as it takes.
@@ -224,14 +234,26 @@ class TablesQuery:
             TableError: Tables could not be written; the text says which ones, and why.
             StreamingQueryException: The query failed otherwise.
         """
+        deadline = None if timeout is None else Deadline.after(timeout * 1000)
         try:
-            return self.query.awaitTermination(timeout)
+            ended = self.query.awaitTermination(timeout)
         except StreamingQueryException:
             # Spark's text has ours after a traceback of its own.
-            failure = self._progress.failure
-            if failure is None:
+            self._backfiller.stop()
+            if self._progress.failure is None:
                 raise
-        raise failure.with_traceback(None)
+        if self._progress.failure is None and ended is not False:
+            left = None if deadline is None else deadline.remaining_ms / 1000
+            has_filled = self._backfiller.join(left)
+            ended = None if ended is None else has_filled
+        if self._progress.failure is not None:
+            raise self._progress.failure.with_traceback(None)
+        return ended
+
+    def stop(self) -> None:
+        """Stop the query, and its backfills after the slices that are being written."""
+        self._backfiller.stop()
+        self.query.stop()
 
     def tables(self) -> list[TableProgress]:
         """The tables that this run has had to do with, sorted by topic."""

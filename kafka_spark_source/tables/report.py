@@ -27,6 +27,11 @@ _GAUGES: Final[Sequence[tuple[str, str, Callable[[TableProgress], float]]]] = (
         lambda table: table.late,
     ),
     (
+        "pykafka_table_backfill_offsets",
+        "Offsets that the topic's table, which is filled anew, has not got yet.",
+        lambda table: table.to_fill,
+    ),
+    (
         "pykafka_table_is_suspended",
         "1 if the topic's table could not be written and waits, else 0.",
         lambda table: float(table.state is State.SUSPENDED),
@@ -54,9 +59,10 @@ def progress_text(tables: Iterable[TableProgress]) -> str:
     Raises:
         KafkaConfigError: The package rich is not installed.
     """
-    shown = _table("topic", "state", "micro-batch", "offsets", "late", "seconds", "why")
+    shown = _table("topic", "state", "micro-batch", "offsets", "late", "to fill", "seconds", "why")
     for each in tables:
-        numbers = (f"{each.batch_id}", f"{each.offsets:,}", f"{each.late:,}", f"{each.seconds:.1f}")
+        counts = (f"{count:,}" for count in (each.offsets, each.late, each.to_fill))
+        numbers = (f"{each.batch_id}", *counts, f"{each.seconds:.1f}")
         shown.add_row(*_plain(each.topic, each.state.value, *numbers, each.reason))
     return _rendered(shown)
 

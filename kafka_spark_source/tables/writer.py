@@ -41,6 +41,7 @@ class Work(NamedTuple):
             if it has nothing of them.
         late_since: The micro-batch since which the topic is late; None if it is not.
         planned_before: The last micro-batch that earlier runs have planned.
+        is_backfill: Whether these are the id and a slice of a backfill.
     """
 
     ranges: Sequence[PlannedRange]
@@ -49,6 +50,7 @@ class Work(NamedTuple):
     since_ms: float | None = None
     late_since: int | None = None
     planned_before: int = -1
+    is_backfill: bool = False
 
 
 class _Known(NamedTuple):
@@ -100,6 +102,17 @@ class TableWriter:
         """
         name = self._names.of(topic, rows.record_type)
         return Target(spark, name, source_of(topic, rows.record_type), self._arguments.layout)
+
+    def has_table(self, spark: SparkSession, topic: str) -> bool:
+        """Whether a topic has its table, or any of its tables.
+
+        Raises:
+            KafkaError: A table has no name that can be, or a schema cannot be found.
+        """
+        types: Sequence[str | None] = (None,)
+        if self._arguments.table_of.has_types:
+            types = [each.record_type for each in TopicTable.all_of(self._arguments, topic)]
+        return any(spark.catalog.tableExists(self._names.of(topic, each)) for each in types)
 
     def write(self, spark: SparkSession, topic: str, work: Work) -> None:
         """Write the records of some ranges of a topic, unless its table has them.
@@ -206,6 +219,8 @@ def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[Planne
     last = last_marker(spark, name, provider, work.query_id, work.since_ms)
     if last is None:
         return work.ranges
+    if work.is_backfill:  # the slices of an id do not change
+        return work.ranges if last.batch_id < work.batch_id else ()
     planned = last.planned()
     is_this = last == Marker.of(work.query_id, work.batch_id, work.ranges)
     if last.batch_id == work.batch_id and planned is not None:

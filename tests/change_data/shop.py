@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,13 +70,16 @@ class Shop:
         usual = {"table": f"{self.schema}.{{topic}}", "provider": self.provider}
         return topics_to_tables(self.spark, self.options | dict(options), **(usual | arguments))
 
-    def run(self, **arguments: Any) -> dict[str, TableProgress]:
+    def run(self, backfill: Sequence[str] = (), **arguments: Any) -> dict[str, TableProgress]:
         """Write all that the topics have now to their tables."""
-        running = self.tables(**arguments).start(self.checkpoint, trigger={"availableNow": True})
+        running = self.tables(**arguments).start(
+            self.checkpoint, trigger={"availableNow": True}, backfill=backfill
+        )
         try:
             assert running.query.awaitTermination(_SECONDS)
+            assert running.awaitTermination(_SECONDS)
         finally:
-            running.query.stop()
+            running.stop()
         return {each.topic: each for each in running.tables()}
 
     def forget_last_commit(self) -> None:

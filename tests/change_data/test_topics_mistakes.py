@@ -43,6 +43,7 @@ def mistakes(shop: Shop) -> list[tuple[dict[str, Any], dict[str, Any], str]]:
         ({"options": {"value.schema": "name int"}}, {}, "at offset 0: the value: field name"),
         ({"table": lambda _: None}, {}, "with dots between them, e.g. lake.shop.orders"),
         ({}, {"checkpoint": ""}, "checkpoint is empty: give the path"),
+        ({}, {"backfill": "a"}, "backfill must be a list of texts, not 'a'"),
     ]
 
 

@@ -52,6 +52,8 @@ def test_the_statements_of_the_page(
         tour.run("from kafka_spark_source.tables import")
         assert "CREATE TABLE `lake`.`shop_log`" in capsys.readouterr().out
         assert lake.table("lake.shop_log").count() == 3
+        tour.run("DROP TABLE lake.shop_log")
+        assert lake.table("lake.shop_log").count() == 3
         shutil.rmtree(checkpoint)
         formats = {"value.format": "json", "value.schema": "id bigint, name string"}
         tour.names["options"] = {**kafka, **formats, "subscribePattern": r"shop\..*"}

@@ -19,8 +19,10 @@ from unittest.mock import patch
 
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables import late, micro_batch, writer
+from kafka_spark_source.tables import backfill, backfill_plan, late, micro_batch, writer
 from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Rows, parse
+from kafka_spark_source.tables.backfill import Backfills
+from kafka_spark_source.tables.backfiller import Backfiller
 from kafka_spark_source.tables.checkpoint import PlannedBefore
 from kafka_spark_source.tables.commits import Marker
 from kafka_spark_source.tables.errors import TableError
@@ -28,6 +30,7 @@ from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.progress import Progress
 from kafka_spark_source.tables.ranges import to_row
 from kafka_spark_source.tables.target import Prepared
+from kafka_spark_source.tables.topic_locks import TopicLocks
 from kafka_spark_source.tables.topic_table import TopicTable
 
 TOPICS: Final = ("a", "b", "types")
@@ -70,6 +73,7 @@ class Lake:
         tables: Table -> its commits, each the mark and the offsets of its rows.
         planned: Micro-batch -> topic -> its range; finished: the ones that Spark takes for done.
         ends: Topic -> the end of its log.
+        dropped: Topics whose tables were dropped, and are to be filled anew.
     """
 
     is_delta: bool
@@ -78,6 +82,7 @@ class Lake:
     planned: list[dict[str, tuple[int, int]]] = field(default_factory=list)
     finished: set[int] = field(default_factory=set)
     ends: Counter[str] = field(default_factory=Counter)
+    dropped: set[str] = field(default_factory=set)
     trouble: Trouble = field(default_factory=Trouble)
     steps: int = 0
     is_dead: bool = False
@@ -114,13 +119,25 @@ class Lake:
         offsets = [n for each in ranges for n in range(*each.wanted[1:])]
         commits = self.tables[name]
         with self.effect():
-            newest = max((mark.batch_id for mark, _ in commits), default=-1)
+            of_query = [mark.batch_id for mark, _ in commits if mark.query_id == marker.query_id]
+            newest = max(of_query, default=-1)
             if not (self.is_delta and newest >= marker.batch_id):
                 commits.append((marker, offsets))
 
-    def last_marker(self, _spark: object, name: str, *_: object) -> Marker | None:
+    def last_marker(self, _spark: object, name: str, *which: Any) -> Marker | None:
         self.step()
-        return self.tables[name][-1][0] if self.tables[name] else None
+        marks = (mark for mark, _ in reversed(self.tables[name]))
+        return next((each for each in marks if each.query_id == which[1]), None)
+
+    def has_table(self, _spark: object, topic: str) -> bool:
+        self.step()
+        return any(table_of(topic, each) in self.tables for each in TYPES.get(topic, (None,)))
+
+    def drop(self, topic: str) -> None:
+        """Drop the tables of a topic; from now on runs are to fill them anew."""
+        self.dropped.add(topic)
+        for each in TYPES.get(topic, (None,)):
+            self.tables.pop(table_of(topic, each), None)
 
     # Files.
 
@@ -131,6 +148,19 @@ class Lake:
     def read_lines(self, _spark: object, path: str) -> list[str]:
         self.step()
         return self.files.get(path, [])
+
+    def listed(self, _spark: object, path: str) -> tuple[list[str], list[str]]:
+        """A file of the model is a folder with one file."""
+        self.step()
+        below = [each.removeprefix(f"{path}/") for each in self.files if f"{path}/" in each]
+        return (["part"], []) if path in self.files else ([], below)
+
+    def remove(self, _spark: object, path: str, _names: object) -> None:
+        """As files are removed: the content goes first."""
+        with self.effect():
+            self.files[path] = []
+        with self.effect():
+            del self.files[path]
 
     def replace(self, path: str, lines: list[str]) -> None:
         """As Spark overwrites: what was there goes first."""
@@ -166,14 +196,28 @@ class Lake:
         )  # fmt: skip
         before = PlannedBefore(len(self.planned) - 1, 0.0)
         with product_in(self), patch.object(micro_batch, "planned_before", lambda *_: before):
-            batches = TablesOfMicroBatch(arguments, _FOLDER, Progress())
+            progress, locks, spark = Progress(), TopicLocks(), self.session()
+            batches = TablesOfMicroBatch(arguments, _FOLDER, progress, locks)
+            backfiller = Backfiller(spark, arguments, Backfills(_FOLDER), locks, progress)
             try:
-                batches.catch_up(self.session())
-                self._micro_batches(batches)
+                backfill_plan.plan_backfills(spark, arguments, _FOLDER, sorted(self.dropped))
+                batches.catch_up(spark)
+                slices = self._slices(backfiller)
+                self._micro_batches(batches, slices)
+                for _ in slices:
+                    pass
             except (DriverDied, ClientError, TableError):
                 return
 
-    def _micro_batches(self, batches: TablesOfMicroBatch) -> None:
+    def _slices(self, backfiller: Backfiller) -> Iterator[None]:
+        """What the backfiller's thread does, a slice at each step."""
+        for each in Backfills(_FOLDER).all(self.session()):
+            try:
+                yield from backfiller.fill(each)
+            except (ClientError, TableError):
+                continue
+
+    def _micro_batches(self, batches: TablesOfMicroBatch, slices: Iterator[None]) -> None:
         for _ in range(_MOST_MICRO_BATCHES):
             batch_id = len(self.finished)
             if batch_id == len(self.planned):
@@ -187,6 +231,7 @@ class Lake:
                 for topic, each in self.planned[batch_id].items()
             ]
             frame: Any = SimpleNamespace(sparkSession=self.session(), collect=lambda r=rows: r)
+            next(slices, None)
             batches(frame, batch_id)
             self.now_ms += 70_000
             with self.effect():
@@ -194,11 +239,19 @@ class Lake:
 
     def _next_ranges(self) -> dict[str, tuple[int, int]]:
         """Up to two more offsets of each topic."""
-        starts: Counter[str] = Counter()
-        for each in self.planned:
-            starts.update({topic: until - start for topic, (start, until) in each.items()})
+        starts = self._ends_of(self.planned)
         ranges = {t: (starts[t], min(starts[t] + 2, self.ends[t])) for t in TOPICS}
         return {topic: each for topic, each in ranges.items() if each[0] < each[1]}
+
+    def _ends_of(self, micro_batches: Sequence[dict[str, tuple[int, int]]]) -> Counter[str]:
+        ends: Counter[str] = Counter()
+        for each in micro_batches:
+            ends.update({topic: until - start for topic, (start, until) in each.items()})
+        return ends
+
+    def last_finished(self, _spark: object, _checkpoint: str) -> tuple[int, Counter[str]]:
+        self.step()
+        return len(self.finished) - 1, self._ends_of(self.planned[: len(self.finished)])
 
     # The judge.
 
@@ -240,6 +293,16 @@ class _Rows:
         self.lake.append(target.name, ranges, marker)
 
 
+def _before(ends: Counter[str], _arguments: object, topics: Sequence[str]) -> list[PlannedRange]:
+    wanted = (OffsetRange(TopicPartition(topic, 0), 0, ends[topic]) for topic in topics)
+    return [PlannedRange(each, None) for each in wanted if not each.is_empty]
+
+
+def _limit(_options: object) -> Any:
+    """Slices of two offsets."""
+    return SimpleNamespace(limits=SimpleNamespace(max_offsets=2))
+
+
 @contextmanager
 def product_in(lake: Lake) -> Iterator[None]:
     """The product's tables, with the model for what is outside of it."""
@@ -259,7 +322,18 @@ def product_in(lake: Lake) -> Iterator[None]:
     with (
         patch.object(TopicTable, "all_of", all_of),
         patch.object(writer.TableWriter, "_target", target),
+        patch.object(writer.TableWriter, "has_table", lake.has_table),
         patch.object(writer, "last_marker", lake.last_marker),
+        patch.multiple(
+            backfill,
+            exists=lake.exists,
+            read_lines=lake.read_lines,
+            listed=lake.listed,
+            remove=lake.remove,
+        ),
+        patch.multiple(
+            backfill_plan, finished=lake.last_finished, _before=_before, parse_stream_options=_limit
+        ),
         patch.object(late, "exists", lake.exists),
         patch.object(late, "read_lines", lake.read_lines),
         patch.object(micro_batch, "query_id", lambda *_: "q"),
@@ -293,6 +367,8 @@ def _lived(seed: int, *, is_delta: bool) -> list[str]:
     rng, lake = random.Random(seed), Lake(is_delta)
     for _ in range(rng.randrange(1, 7)):
         lake.ends.update({topic: rng.randrange(4) for topic in TOPICS})
+        if rng.random() < 0.25:
+            lake.drop(rng.choice(TOPICS))
         lake.run(drawn(rng))
     # Without a new record, then with one.
     for more in (0, 1):

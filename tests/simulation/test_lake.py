@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from kafka_spark_source.tables import late, micro_batch, writer
+from kafka_spark_source.tables import backfill_plan, late, micro_batch, writer
 from kafka_spark_source.tables.late import LateTopics
 from tests.simulation.lake import Lake, Trouble, problems_of
 from tests.tiers import first_are_quick
@@ -117,12 +117,40 @@ def _goes_on_after_a_failure_with_what_it_knew() -> Any:
     return patch.object(writer, "_lacking", lambda _spark, _target, work: work.ranges)
 
 
+def _fills_what_is_late_too() -> Any:
+    return patch.object(backfill_plan, "without", lambda ranges, _: ranges)
+
+
+def _fills_what_is_planned() -> Any:
+    """A micro-batch that has not ended runs again, and writes its records itself."""
+    return patch.object(
+        Lake,
+        "last_finished",
+        lambda self, *_: (len(self.finished) - 1, self._ends_of(self.planned)),
+    )
+
+
+def _fills_each_slice_again() -> Any:
+    real = writer._lacking
+
+    def lacking(spark: Any, target: Any, work: Any) -> Any:
+        return work.ranges if work.is_backfill else real(spark, target, work)
+
+    return patch.object(writer, "_lacking", lacking)
+
+
+def _fills_only_what_is_new() -> Any:
+    return patch.object(backfill_plan, "plan_backfills", lambda *_: None)
+
+
 @pytest.mark.parametrize(
     "planted",
     [
         *(_marks_what_it_adds, _looks_only_before_the_first_write, _takes_each_table_for_new),
         _takes_a_late_write_for_that_of_a_newer_checkpoint,
         *(_forgets_what_is_late, _has_two_slots, _goes_on_after_a_failure_with_what_it_knew),
+        *(_fills_what_is_late_too, _fills_what_is_planned, _fills_each_slice_again),
+        _fills_only_what_is_new,
     ],
 )
 def test_a_planted_fault_is_seen(planted: Callable[[], Any]) -> None:

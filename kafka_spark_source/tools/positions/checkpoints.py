@@ -129,7 +129,7 @@ def read_checkpoint(location: str) -> Checkpoint:
             else f"{location} is not a checkpoint of a streaming query: it has no folder 'offsets'."
         )
     batches = tuple(
-        _micro_batch(location, number, folder.lines(f"{_OFFSETS}/{number}"), number in commits)
+        micro_batch_in(location, number, folder.lines(f"{_OFFSETS}/{number}"), number in commits)
         for number in sorted(offsets)
     )
     if not any(batch.ends for batch in batches):
@@ -139,7 +139,14 @@ def read_checkpoint(location: str) -> Checkpoint:
     return Checkpoint(location, folder.query_id(), batches, folder.has(_STATE))
 
 
-def _micro_batch(location: str, number: int, lines: list[str], is_committed: bool) -> MicroBatch:
+def micro_batch_in(
+    location: str, number: int, lines: Sequence[str], is_committed: bool
+) -> MicroBatch:
+    """A micro-batch by its lines in the offset log.
+
+    Raises:
+        CheckpointError: They are damaged, or of a version that is not known.
+    """
     where = f"micro-batch {number} of {location}"
     version, metadata, *sources = [*lines, "", ""][: max(2, len(lines))]
     split = _SOURCES.get(version)

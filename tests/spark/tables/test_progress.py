@@ -8,7 +8,7 @@ import pytest
 
 from kafka_spark_source.tables.progress import Progress, State, TableProgress
 
-WRITTEN, SUSPENDED = State.WRITTEN, State.SUSPENDED
+WRITTEN, FILLING, SUSPENDED = State
 
 
 def test_a_run_begins_without_tables() -> None:
@@ -42,6 +42,20 @@ def test_a_table_that_is_written_again_lacks_nothing() -> None:
     progress.suspended("t", 4, 6, "it is gone")
     progress.written("t", 5, 8, 1.5)
     assert progress.tables() == [TableProgress("t", WRITTEN, 5, 18, 0, 1.5, "")]
+
+
+def test_a_table_that_is_filled_anew() -> None:
+    progress = Progress()
+    progress.filling("t", 9)
+    assert progress.tables() == [TableProgress("t", FILLING, -1, 0, 0, 0.0, to_fill=9)]
+    progress.written("t", 3, 10, 0.5)
+    progress.filling("t", 4, "it is locked")
+    assert progress.tables() == [TableProgress("t", FILLING, 3, 10, 0, 0.5, "it is locked", 4)]
+    progress.suspended("t", 4, 6, "it is gone")
+    assert progress.tables() == [TableProgress("t", SUSPENDED, 4, 10, 6, 0.5, "it is gone", 4)]
+    progress.written("t", 5, 6, 0.5)
+    progress.filling("t", 0)
+    assert progress.tables() == [TableProgress("t", WRITTEN, 5, 16, 0, 0.5)]
 
 
 def test_tables_are_sorted_by_topic_and_do_not_mix() -> None:

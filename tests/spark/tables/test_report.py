@@ -18,10 +18,11 @@ from tests.hostile.names import HOSTILE_NAMES
 from tests.spark.lag.prometheus_text import parse
 
 WRITTEN = TableProgress("orders", State.WRITTEN, 7, 1_234_567, 0, 1.25)
-LATE = TableProgress("shop", State.SUSPENDED, 8, 10, 2_000, 0.5, "the table is gone")
+LATE = TableProgress("shop", State.SUSPENDED, 8, 10, 2_000, 0.5, "the table is gone", 99)
 GAUGES = {
     "pykafka_table_written_offsets": (1_234_567, 10),
     "pykafka_table_late_offsets": (0, 2_000),
+    "pykafka_table_backfill_offsets": (0, 99),
     "pykafka_table_is_suspended": (0, 1),
     "pykafka_table_write_seconds": (1.25, 0.5),
 }
@@ -64,10 +65,19 @@ def no_control_character(text: str) -> bool:
 def test_a_table_of_tables() -> None:
     text = progress_text([WRITTEN, LATE])
     assert cells(text) == [
-        ["orders", "written", "7", "1,234,567", "0", "1.2", ""],
-        ["shop", "suspended", "8", "10", "2,000", "0.5", "the table is gone"],
+        ["orders", "written", "7", "1,234,567", "0", "0", "1.2", ""],
+        ["shop", "suspended", "8", "10", "2,000", "99", "0.5", "the table is gone"],
     ]
-    for heading in ("topic", "state", "micro-batch", "offsets", "late", "seconds", "why"):
+    for heading in (
+        "topic",
+        "state",
+        "micro-batch",
+        "offsets",
+        "late",
+        "to fill",
+        "seconds",
+        "why",
+    ):
         assert heading in text.splitlines()[1]
 
 
@@ -100,7 +110,7 @@ def test_markup_and_control_characters_have_no_effect(hostile: str) -> None:
     text = progress_text([table])
     assert no_control_character(text)
     assert cells(text) == [
-        [shown(hostile), "suspended", "1", "2", "3", "0.5", f"why: {shown(hostile)}"]
+        [shown(hostile), "suspended", "1", "2", "3", "0", "0.5", f"why: {shown(hostile)}"]
     ]
     text = plan_text([PlannedTable(hostile, hostile, (hostile,), "")])
     assert no_control_character(text)

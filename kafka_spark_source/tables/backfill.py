@@ -1,0 +1,126 @@
+"""Tables that are filled anew: which offsets, in which slices. Kept beside the checkpoint.
+
+A table that was dropped would get the records from where the query is. A backfill has the offsets
+before that. Its file never changes: the table itself says which slice was the last one.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from kafka_protocol.client.clock import now_ms
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_partition import OffsetRange
+from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.tables.checkpoint import read_lines
+from kafka_spark_source.tables.files import exists, listed, remove
+from kafka_spark_source.tables.ranges import count, from_row, to_row
+
+_FOLDER: Final = "pykafka-backfills"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """What a table gets in addition to the query's micro-batches.
+
+    Attributes:
+        id: Its commits carry it instead of the query's id.
+        topic: The topic.
+        ranges: The offsets.
+        step: The most offsets of a slice.
+        at_ms: When it was planned, in ms since 1970.
+    """
+
+    id: str
+    topic: str
+    ranges: tuple[PlannedRange, ...]
+    step: int
+    at_ms: float
+
+    @classmethod
+    def planned(cls, topic: str, ranges: Iterable[PlannedRange], step: int) -> Backfill:
+        """A new one."""
+        return cls(str(uuid.uuid4()), topic, tuple(ranges), step, float(now_ms()))
+
+    def slices(self) -> list[list[PlannedRange]]:
+        """The ranges, each cut into as many parts: one commit has the first parts, and so on."""
+        total = -(-count(self.ranges) // self.step)
+        return [
+            [part for each in self.ranges if not (part := _part(each, n, total)).wanted.is_empty]
+            for n in range(total)
+        ]
+
+
+def _part(each: PlannedRange, number: int, total: int) -> PlannedRange:
+    partition, start, _ = each.wanted
+    first, until = (start + each.wanted.size * n // total for n in (number, number + 1))
+    return PlannedRange(OffsetRange(partition, first, until), each.topic_id)
+
+
+class Backfills:
+    """The unfinished backfills of one query, a file for each in the folder of its checkpoint."""
+
+    def __init__(self, checkpoint: str) -> None:
+        self._folder = f"{checkpoint.rstrip('/')}/{_FOLDER}"
+
+    def all(self, spark: SparkSession) -> list[Backfill]:
+        """All of them, the oldest first.
+
+        Raises:
+            KafkaConfigError: A file cannot be read.
+        """
+        if not exists(spark, self._folder):
+            return []
+        _, folders = listed(spark, self._folder)
+        paths = [f"{self._folder}/{each}" for each in folders if "/" not in each]
+        # A write or a removal that was cut off leaves no line.
+        read = [_from_json(line, path) for path in paths for line in read_lines(spark, path)]
+        return sorted(read, key=lambda each: (each.at_ms, each.id))
+
+    def add(self, spark: SparkSession, backfill: Backfill) -> None:
+        """Keep a backfill, in the place of older ones of its topic."""
+        rows = spark.createDataFrame([(_to_json(backfill),)], "value string").coalesce(1)
+        rows.write.mode("overwrite").text(f"{self._folder}/{backfill.id}")
+        for each in self.all(spark):
+            if each.topic == backfill.topic and each.id != backfill.id:
+                self.remove(spark, each)
+
+    def remove(self, spark: SparkSession, backfill: Backfill) -> None:
+        """Forget a backfill."""
+        path = f"{self._folder}/{backfill.id}"
+        names, _ = listed(spark, path)
+        remove(spark, path, [*names, ""])
+
+
+def _to_json(backfill: Backfill) -> str:
+    content = {
+        "version": _VERSION,
+        "id": backfill.id,
+        "topic": backfill.topic,
+        "ranges": [to_row(each) for each in backfill.ranges],
+        "step": backfill.step,
+        "at": backfill.at_ms,
+    }
+    return json.dumps(content)
+
+
+def _from_json(text: str, path: str) -> Backfill:
+    try:
+        read = json.loads(text)
+        if read["version"] != _VERSION:
+            raise ValueError(f"the version is {read['version']!r}, not {_VERSION}")  # noqa: TRY301
+        ranges: Sequence[PlannedRange] = [*map(from_row, read["ranges"])]
+        id_, topic, step, at_ms = str(read["id"]), str(read["topic"]), int(read["step"]), read["at"]
+        return Backfill(id_, topic, tuple(ranges), max(step, 1), float(at_ms))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise KafkaConfigError(
+            f"{path} has no backfill of a table ({type(error).__name__}: {error}). Was it written "
+            "by a newer version? Else remove it, and fill the table anew"
+        ) from error

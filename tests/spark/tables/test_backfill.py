@@ -1,0 +1,78 @@
+"""Slices of a backfill, and its file; `tests/change_data/test_backfill.py` fills real tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.tables.backfill import Backfill, Backfills
+from kafka_spark_source.tables.ranges import count, joined
+from tests.simulation.lake import Lake, product_in
+
+_RANGES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 2**62), st.integers(1, 2**40)),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda each: each[0],
+)
+
+
+def planned(partition: int, start: int, size: int) -> PlannedRange:
+    wanted = OffsetRange(TopicPartition("t", partition), start, start + size)
+    return PlannedRange(wanted, None)
+
+
+@given(_RANGES, st.integers(1, 50))
+def test_slices_have_each_offset_once_and_few_offsets_each(
+    ranges: list[tuple[int, int, int]], parts: int
+) -> None:
+    made = [planned(*each) for each in sorted(ranges)]
+    step = -(-count(made) // parts)
+    slices = Backfill.planned("t", made, step).slices()
+    assert joined(part for each in slices for part in each) == made
+    assert len(slices) <= parts
+    assert all(0 < count(each) <= step + len(made) for each in slices)
+
+
+def test_a_backfill_is_kept_until_it_is_removed_or_replaced() -> None:
+    lake = Lake(is_delta=True)
+    spark, backfills = lake.session(), Backfills("/checkpoint/")
+    with product_in(lake):
+        assert backfills.all(spark) == []
+        first = Backfill.planned("t", [planned(0, 3, 5), planned(1, 0, 1)], 2)
+        other = Backfill.planned("u", [planned(0, 0, 1)], 9)
+        for each in (first, other):
+            backfills.add(spark, each)
+        assert {each.id: each for each in backfills.all(spark)} == {
+            first.id: first,
+            other.id: other,
+        }
+        again = Backfill.planned("t", [planned(0, 3, 9)], 2)
+        backfills.add(spark, again)
+        assert {each.id for each in backfills.all(spark)} == {again.id, other.id}
+        for each in (again, other):
+            backfills.remove(spark, each)
+        assert backfills.all(spark) == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"version": 2}, {"step": "x"}, {"ranges": [[1]]}, {"at": None}, {"id": ...}]
+)
+def test_a_file_that_has_no_backfill(change: dict[str, Any]) -> None:
+    lake = Lake(is_delta=True)
+    spark, backfills = lake.session(), Backfills("/checkpoint")
+    with product_in(lake):
+        backfills.add(spark, Backfill.planned("t", [planned(0, 0, 1)], 1))
+        (path,) = lake.files
+        content = json.loads(lake.files[path][0]) | change
+        kept = {key: value for key, value in content.items() if value is not ...}
+        lake.files[path] = [json.dumps(kept)]
+        with pytest.raises(KafkaConfigError, match="has no backfill of a table"):
+            backfills.all(spark)
