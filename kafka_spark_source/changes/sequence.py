@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.changes.sql import quoted
 
 if TYPE_CHECKING:
@@ -34,7 +35,16 @@ def change_sequence(*positions: str, prefix: str = "") -> Column:
     Returns:
         A struct. It is null where one of the values is null: AUTO CDC fails then, before it applies
         anything of the micro-batch.
+
+    Raises:
+        KafkaConfigError: A position is not a text.
     """
+    for each in positions:
+        if type(each) is not str or not each.strip():
+            raise KafkaConfigError(
+                "change_sequence takes expressions of SQL as texts, e.g. 'source.lsn', not "
+                f"{each!r}"
+            )
     offset = f"{prefix}offset"
     expressions = [*positions, offset if offset.isidentifier() else quoted(offset)]
     is_known = F.lit(True)

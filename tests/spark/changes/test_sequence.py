@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.changes import change_sequence
 from kafka_spark_source.changes.rows import changes_of, columns_of
 from tests.spark.changes.test_arguments import arguments
@@ -47,6 +48,12 @@ def test_there_is_no_sequence_without_each_of_its_values(spark: SparkSession) ->
     changes = rows(spark, (None, "", 0, 1), (10, "", 0, None), (10, "", 0, 2))
     (shown,) = changes.where(change_sequence("source.lsn").isNotNull()).collect()
     assert shown.offset == 2
+
+
+@pytest.mark.parametrize("position", [5, None, "", ["lsn"]])
+def test_a_position_that_is_no_text(position: Any) -> None:
+    with pytest.raises(KafkaConfigError, match=r"as texts, e\.g\. 'source\.lsn', not"):
+        change_sequence(position)
 
 
 @pytest.mark.parametrize("prefix", ["__", "a b."])
