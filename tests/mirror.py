@@ -49,7 +49,7 @@ _ROWS: Final = (
     (f"{_SPARK}/tables", "checkpoint errors session", "tests/change_data/test_topics_to_tables.py"),
     (
         f"{_SPARK}/tables",
-        "backfiller backfill_plan topic_locks",
+        "backfiller backfill_plan sizes",
         "tests/change_data/test_backfill.py",
     ),
     (f"{_SPARK}/tables", "leftovers", "tests/spark/tables/test_target.py"),

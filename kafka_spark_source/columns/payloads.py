@@ -6,7 +6,7 @@ Which format, schema or envelope there is, is a matter of `kafka_formats`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
@@ -74,6 +74,16 @@ def record_types_of(options: ReadOptions) -> Mapping[str, str]:
     """
     formats = _query_formats(options)
     return {} if formats is None else formats.record_types("value")
+
+
+def types_of_members(options: ReadOptions) -> Mapping[str, Sequence[str]]:
+    """Path of a struct in the columns -> the types of its fields `member0`, `member1`.
+
+    Raises:
+        KafkaError: A schema cannot be found.
+    """
+    formats = _query_formats(options)
+    return {} if formats is None else formats.types_of_members()
 
 
 def stages_of(

@@ -22,7 +22,7 @@ from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.progress import Progress
 from kafka_spark_source.tables.ranges import count
 from kafka_spark_source.tables.reasons import reason_of
-from kafka_spark_source.tables.topic_locks import TopicLocks
+from kafka_spark_source.tables.run import Run
 from kafka_spark_source.tables.writer import TableWriter, Work
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class Backfiller:
         spark: SparkSession,
         arguments: Arguments,
         backfills: Backfills,
-        locks: TopicLocks,
+        run: Run,
         progress: Progress,
     ) -> None:
         self._spark = spark
         self._backfills = backfills
-        self._locks = locks
+        self._run = run
         self._progress = progress
         self._writer = TableWriter(arguments)
         self._fails = arguments.on_error is OnError.FAIL
@@ -72,7 +72,7 @@ class Backfiller:
         for each in left:
             self._progress.filling(each.topic, count(each.ranges))
         if left:
-            run = inheritable_thread_target(self._spark)(self._run)
+            run = inheritable_thread_target(self._spark)(self._fill_all)
             arguments = left, query, to_the_end
             self._thread = Thread(target=run, args=arguments, name="pykafka-backfill", daemon=True)
             self._thread.start()
@@ -97,7 +97,7 @@ class Backfiller:
         left = self._left[backfill.id] = count(backfill.ranges)
         for number, ranges in enumerate(backfill.slices()):
             work = Work(ranges, backfill.id, number, since_ms=backfill.at_ms, is_backfill=True)
-            with self._locks.of(backfill.topic):
+            with self._run.writing(), self._run.topic(backfill.topic):
                 self._writer.write(self._spark, backfill.topic, work)
             left -= count(ranges)
             self._left[backfill.id] = left
@@ -105,7 +105,7 @@ class Backfiller:
             yield
         self._backfills.remove(self._spark, backfill)
 
-    def _run(self, left: list[Backfill], query: StreamingQuery, to_the_end: bool) -> None:
+    def _fill_all(self, left: list[Backfill], query: StreamingQuery, to_the_end: bool) -> None:
         def is_wanted() -> bool:
             return not self._stopped.is_set() and (to_the_end or query.isActive)
 

@@ -25,8 +25,8 @@ from kafka_spark_source.tables.late import LateState, LateTopic, LateTopics
 from kafka_spark_source.tables.progress import Progress
 from kafka_spark_source.tables.ranges import by_topic, count, from_row, joined
 from kafka_spark_source.tables.reasons import reason_of
+from kafka_spark_source.tables.run import Run
 from kafka_spark_source.tables.session import secured
-from kafka_spark_source.tables.topic_locks import TopicLocks
 from kafka_spark_source.tables.writer import TableWriter, Work
 
 _log = logging.getLogger(__name__)
@@ -49,9 +49,7 @@ class _Retry(NamedTuple):
 class TablesOfMicroBatch:
     """What a micro-batch does. One query's run has one."""
 
-    def __init__(
-        self, arguments: Arguments, checkpoint: str, progress: Progress, locks: TopicLocks
-    ) -> None:
+    def __init__(self, arguments: Arguments, checkpoint: str, progress: Progress, run: Run) -> None:
         self._arguments = arguments
         self._checkpoint = checkpoint.rstrip("/")
         self._writer = TableWriter(arguments)
@@ -61,7 +59,7 @@ class TablesOfMicroBatch:
         self._query_id = ""
         self._planned = PlannedBefore()
         self._progress = progress
-        self._locks = locks
+        self._run = run
 
     def __call__(self, ranges: DataFrame, batch_id: int) -> None:
         """Write the records of the ranges of a micro-batch.
@@ -74,7 +72,8 @@ class TablesOfMicroBatch:
         self._query_id = self._query_id or query_id(spark, self._checkpoint)
         new = by_topic(map(from_row, ranges.collect()))
         try:
-            self._write_all(spark, new, self._state_before(spark, batch_id), batch_id)
+            with self._run.writing():
+                self._write_all(spark, new, self._state_before(spark, batch_id), batch_id)
         except KafkaError as error:
             self._progress.failure = error
             raise
@@ -147,7 +146,7 @@ class TablesOfMicroBatch:
     def _write_one(self, spark: SparkSession, topic: str, work: Work) -> str | None:
         began = monotonic_ms()
         try:
-            with self._locks.of(topic):
+            with self._run.topic(topic):
                 self._writer.write(spark, topic, work)
         except Exception as error:  # noqa: BLE001 - each table fails for itself
             reason = reason_of(error)
@@ -156,7 +155,8 @@ class TablesOfMicroBatch:
             return reason
         self._retries.pop(topic, None)
         seconds = (monotonic_ms() - began) / 1000
-        self._progress.written(topic, work.batch_id, count(work.ranges), seconds)
+        tables = self._writer.tables_of(topic)
+        self._progress.written(topic, work.batch_id, count(work.ranges), seconds, tables)
         return None
 
     def _is_due(self, topic: str) -> bool:

@@ -47,6 +47,7 @@ class TableProgress:
         seconds: How long the last write took.
         reason: Why it is suspended; empty if it is not.
         to_fill: How many offsets it still gets because it is filled anew.
+        tables: The tables that were written, as SQL spells them; several with record types.
     """
 
     topic: str
@@ -57,6 +58,7 @@ class TableProgress:
     seconds: float
     reason: str = ""
     to_fill: int = 0
+    tables: tuple[str, ...] = ()
 
 
 class Progress:
@@ -87,18 +89,27 @@ class Progress:
         with self._lock:
             self._fillings[topic] = to_fill, reason
 
-    def written(self, topic: str, batch_id: int, offsets: int, seconds: float) -> None:
+    def written(
+        self,
+        topic: str,
+        batch_id: int,
+        offsets: int,
+        seconds: float,
+        tables: tuple[str, ...] = (),
+    ) -> None:
         """A table has all records of a micro-batch."""
         with self._lock:
             before = self._tables.get(topic)
             offsets += before.offsets if before else 0
-            self._tables[topic] = TableProgress(topic, State.WRITTEN, batch_id, offsets, 0, seconds)
+            self._tables[topic] = TableProgress(
+                topic, State.WRITTEN, batch_id, offsets, 0, seconds, tables=tables
+            )
 
     def suspended(self, topic: str, batch_id: int, late: int, reason: str) -> None:
         """A table waits."""
         with self._lock:
             before = self._tables.get(topic)
-            offsets, seconds = (before.offsets, before.seconds) if before else (0, 0.0)
-            self._tables[topic] = TableProgress(
-                topic, State.SUSPENDED, batch_id, offsets, late, seconds, reason
+            before = before or TableProgress(topic, State.SUSPENDED, batch_id, 0, 0, 0.0)
+            self._tables[topic] = replace(
+                before, state=State.SUSPENDED, batch_id=batch_id, late=late, reason=reason
             )

@@ -25,8 +25,9 @@ from kafka_spark_source.tables.provider import check_provider
 from kafka_spark_source.tables.range_source import KafkaRanges
 from kafka_spark_source.tables.ranges import COLUMNS
 from kafka_spark_source.tables.report import metrics, plan_text, progress_text
+from kafka_spark_source.tables.run import Run, end_run_before
 from kafka_spark_source.tables.session import isolated
-from kafka_spark_source.tables.topic_locks import TopicLocks
+from kafka_spark_source.tables.sizes import Size, size_of
 from kafka_spark_source.tables.writer import TableWriter
 
 if TYPE_CHECKING:
@@ -174,9 +175,10 @@ class TopicsToTables:
             # Record types are known when schemas are found, for the first write.
             if not self._arguments.table_of.has_types:
                 names.of(topic)
-        progress, locks = Progress(), TopicLocks()
-        plan_backfills(isolated(self._spark), self._arguments, checkpoint.rstrip("/"), backfill)
-        batches = TablesOfMicroBatch(self._arguments, checkpoint, progress, locks)
+        progress, run, folder = Progress(), Run(), checkpoint.rstrip("/")
+        end_run_before(self._spark, folder)
+        plan_backfills(isolated(self._spark), self._arguments, folder, backfill)
+        batches = TablesOfMicroBatch(self._arguments, checkpoint, progress, run)
         batches.catch_up(isolated(self._spark))
         self._spark.dataSource.register(KafkaRanges)
         ranges = (
@@ -189,10 +191,12 @@ class TopicsToTables:
         writer = writer.option("checkpointLocation", checkpoint)
         query = (writer.queryName(name) if name else writer).start()
         backfiller = Backfiller(
-            *(isolated(self._spark), self._arguments, Backfills(checkpoint), locks, progress)
+            *(isolated(self._spark), self._arguments, Backfills(checkpoint), run, progress)
         )
+        run.begun(str(query.id))
         backfiller.start(query, to_the_end=bool({"availableNow", "once"} & {*trigger}))
-        return TablesQuery(query, progress, backfiller)
+        own, provider = isolated(self._spark), self._arguments.layout.provider
+        return TablesQuery(query, progress, backfiller, lambda table: size_of(own, table, provider))
 
     def _topics(self) -> list[str]:
         """The topics that exist now, sorted."""
@@ -213,8 +217,15 @@ class TablesQuery:
         query: Spark's handle of it: `isActive`, `lastProgress`.
     """
 
-    def __init__(self, query: StreamingQuery, progress: Progress, backfiller: Backfiller) -> None:
+    def __init__(
+        self,
+        query: StreamingQuery,
+        progress: Progress,
+        backfiller: Backfiller,
+        size_of: Callable[[str], Size],
+    ) -> None:
         self.query = query
+        self._size_of = size_of
         self._progress = progress
         self._backfiller = backfiller
 
@@ -259,9 +270,22 @@ class TablesQuery:
         """The tables that this run has had to do with, sorted by topic."""
         return self._progress.tables()
 
-    def show(self) -> None:
-        """Print `tables()` as a table."""
-        print(progress_text(self.tables()), end="")  # noqa: T201 - as DataFrame.show does
+    def sizes(self) -> dict[str, Size]:
+        """Topic -> how many files its tables have, and how large: when to compact them.
+
+        Raises:
+            PySparkException: A table cannot be read.
+        """
+        return {
+            each.topic: Size(*map(sum, zip(*map(self._size_of, each.tables), strict=True)))
+            for each in self.tables()
+            if each.tables
+        }
+
+    def show(self, *, files: bool = False) -> None:
+        """Print `tables()` as a table; with `files` also `sizes()`, which asks each table."""
+        sizes = self.sizes() if files else None
+        print(progress_text(self.tables(), sizes), end="")  # noqa: T201 - as DataFrame.show does
 
     def metrics(self) -> str:
         """`tables()` in Prometheus' text format, for `kafka_spark_source.prometheus`."""

@@ -21,7 +21,12 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.columns.payloads import columns_of, record_types_of, stages_of
+from kafka_spark_source.columns.payloads import (
+    columns_of,
+    record_types_of,
+    stages_of,
+    types_of_members,
+)
 from kafka_spark_source.options.read import BatchReadOptions, parse_batch_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.splitting import split
@@ -46,12 +51,14 @@ class TopicRead:
     Attributes:
         schema: The columns of the rows.
         options: The checked options.
+        members: Path of a struct -> the types of its fields `member0`, `member1`.
         config: The client's configuration.
         reader: What tasks do with their ranges.
     """
 
     schema: T.StructType
     options: BatchReadOptions
+    members: Mapping[str, Sequence[str]]
     config: ClientConfig
     reader: ReadsRanges
 
@@ -87,7 +94,8 @@ class TopicRead:
 
             put_aside = DeadLetters(parsed.dead_letter_topic, config).write
         stages = stages_of(parsed, schema, put_aside)
-        return cls(schema, parsed, config, range_reader_of(parsed, schema, stages))
+        members = types_of_members(parsed)
+        return cls(schema, parsed, members, config, range_reader_of(parsed, schema, stages))
 
     def frame(self, spark: SparkSession, ranges: Sequence[PlannedRange]) -> DataFrame:
         """The rows of the ranges: the same ones whenever they are computed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,8 @@ from kafka_spark_source.tables.progress import PlannedTable, State, TableProgres
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    from kafka_spark_source.tables.sizes import Size
 
 _WIDTH: Final = 160
 _GAUGES: Final[Sequence[tuple[str, str, Callable[[TableProgress], float]]]] = (
@@ -53,18 +55,33 @@ def metrics(tables: Iterable[TableProgress]) -> str:
     )
 
 
-def progress_text(tables: Iterable[TableProgress]) -> str:
+def progress_text(tables: Iterable[TableProgress], sizes: Mapping[str, Size] | None = None) -> str:
     """A table of tables.
+
+    Args:
+        tables: The tables.
+        sizes: Topic -> the size of its tables; None to leave sizes out.
 
     Raises:
         KafkaConfigError: The package rich is not installed.
     """
-    shown = _table("topic", "state", "micro-batch", "offsets", "late", "to fill", "seconds", "why")
+    of_size = () if sizes is None else ("files", "MB a file")
+    numbers = ("micro-batch", "offsets", "late", "to fill", "seconds")
+    shown = _table("topic", "state", *numbers, *of_size, "why")
     for each in tables:
         counts = (f"{count:,}" for count in (each.offsets, each.late, each.to_fill))
-        numbers = (f"{each.batch_id}", *counts, f"{each.seconds:.1f}")
-        shown.add_row(*_plain(each.topic, each.state.value, *numbers, each.reason))
+        shown_size = () if sizes is None else _size(sizes.get(each.topic))
+        shown.add_row(
+            *_plain(each.topic, each.state.value, f"{each.batch_id}", *counts),
+            *_plain(f"{each.seconds:.1f}", *shown_size, each.reason),
+        )
     return _rendered(shown)
+
+
+def _size(size: Size | None) -> tuple[str, str]:
+    if size is None:
+        return "", ""
+    return f"{size.files:,}", f"{size.bytes / max(size.files, 1) / 1e6:.1f}"
 
 
 def plan_text(planned: Iterable[PlannedTable]) -> str:

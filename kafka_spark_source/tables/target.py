@@ -23,6 +23,7 @@ from kafka_spark_source.tables.ddl import columns_text, path_text, type_text
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.growth import At, Growth, growth
 from kafka_spark_source.tables.leftovers import create_again
+from kafka_spark_source.tables.members import Members, as_property, merged_members
 
 _MAPPED_BY_NAME: Final = {"delta.columnMapping.mode": "name"}
 # Characters in names that Delta takes with column mapping only.
@@ -99,8 +100,12 @@ class Target:
             )
         return columns
 
-    def plan(self, rows: T.StructType) -> list[str]:
+    def plan(self, rows: T.StructType, members: Members) -> list[str]:
         """The statements after which the table takes the rows; none if it does already.
+
+        Args:
+            rows: The columns of the rows.
+            members: Path of a struct in the records -> the types of its fields.
 
         Raises:
             TableError: It cannot hold them, or as from `columns`.
@@ -108,11 +113,11 @@ class Target:
         present = self.columns()
         if present is None:
             self._check(growth(T.StructType([]), rows, self.layout.provider))
-            return [self._create(rows)]
+            return [self._create(rows, members)]
         needed = self._check(growth(present, rows, self.layout.provider))
-        return [*self._claim(), *self._grow(needed)]
+        return [*self._claim(members), *self._grow(needed)]
 
-    def prepare(self, rows: T.StructType) -> Prepared:
+    def prepare(self, rows: T.StructType, members: Members) -> Prepared:
         """Make the table, or let it grow, for the rows.
 
         Raises:
@@ -121,11 +126,11 @@ class Target:
         present, is_new = self.columns(), False
         if present is None:
             self._check(growth(T.StructType([]), rows, self.layout.provider))
-            is_new = self._execute(self._create(rows))
+            is_new = self._execute(self._create(rows, members))
             present = self._present()
         # A new one, too: it may have been there, though its catalog did not know it.
         needed = self._check(growth(present, rows, self.layout.provider))
-        statements = [*self._claim(), *self._grow(needed)]
+        statements = [*self._claim(members), *self._grow(needed)]
         for statement in statements:
             self._execute(statement)
         return Prepared(self._present() if statements else present, is_new)
@@ -156,24 +161,44 @@ class Target:
             raise self._error(f"does not take the statement `{statement}`", error) from error
         return True
 
-    def _claim(self) -> Iterator[str]:
-        """The statement that makes the table the topic's; none if it is already.
+    def _claim(self, members: Members) -> Iterator[str]:
+        """The statements that note what the table is filled from; none if it is noted already.
 
         Without it, a topic whose table has the name of another one's, or two queries with other
         `table`s, would write into one table.
 
         Raises:
-            TableError: The table is another topic's.
+            TableError: The table is another topic's, or its columns have values of other types.
         """
         rows = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
-        owner = next((row["value"] for row in rows if row["key"] == _TOPIC), None)
-        if owner is None:
-            yield f"ALTER TABLE {self.name} SET TBLPROPERTIES ({text(_TOPIC)} = {text(self.topic)})"
-        elif owner != self.topic:
+        noted = {row["key"]: row["value"] for row in rows}
+        owner = noted.get(_TOPIC, self.topic)
+        missing = {_TOPIC: self.topic, **self._members(noted, members)}.items() - noted.items()
+        if owner == self.topic:
+            for key, value in sorted(missing):
+                yield f"ALTER TABLE {self.name} SET TBLPROPERTIES ({text(key)} = {text(value)})"
+        else:
             raise TableError(
                 f"the table {self.name} is filled from topic {owner}, not from {self.topic}: name "
                 f"another table for {self.topic}"
             )
+
+    def _members(self, noted: Mapping[str, str], members: Members) -> Mapping[str, str]:
+        """The property of the table with the types of members, old ones and new ones.
+
+        Raises:
+            TableError: A member that the table has is another type now.
+        """
+        merged, changed = merged_members(noted, members)
+        if changed:
+            path, before, now = changed
+            raise TableError(
+                f"the newest schema of topic {self.topic} has the types of the union {path} in "
+                f"another order: the table {self.name} has {', '.join(before)} as member0 and so "
+                f"on, the schema {', '.join(now)}. Register a version that adds types at the end, "
+                "or fill a new table"
+            )
+        return as_property(merged)
 
     def _check(self, needed: Growth) -> Growth:
         if needed.refused:
@@ -183,9 +208,9 @@ class Target:
             )
         return needed
 
-    def _create(self, rows: T.StructType) -> str:
+    def _create(self, rows: T.StructType, members: Members) -> str:
         layout = self.layout
-        properties = {**layout.properties, _TOPIC: self.topic}
+        properties = {**layout.properties, _TOPIC: self.topic, **as_property(members)}
         if layout.provider == "delta" and _has_odd_names(rows):
             properties = _MAPPED_BY_NAME | properties
         clauses = [f"CREATE TABLE {self.name} ({columns_text(rows)})"]

@@ -58,6 +58,7 @@ class TopicTable:
         merge_options: More arguments of `apply_changes`.
         record_type: The type of its records; None for all of the topic.
         record_types: All types that the topic has.
+        member: The field of the value with its type; None for all of the topic.
     """
 
     read: TopicRead
@@ -68,6 +69,7 @@ class TopicTable:
     merge_options: Mapping[str, Any] = field(default_factory=dict)
     record_type: str | None = None
     record_types: tuple[str, ...] = ()
+    member: str | None = None
 
     @classmethod
     def all_of(cls, arguments: Arguments, topic: str) -> list[TopicTable]:
@@ -105,14 +107,20 @@ class TopicTable:
     ) -> Iterator[TopicTable]:
         metadata = arguments.metadata
         columns = [*read_columns(metadata), *_PLACE]
+        puts_aside = Table.DEAD_LETTER_TOPIC.key in options
         for name, member in types.items():
-            read = TopicRead.of(options, topic, columns, [TYPE_FIELD, member])
+            # A type that is not read is skipped undecoded: only who reads all finds what is broken.
+            members = types.values() if puts_aside else [member]
+            read = TopicRead.of(options, topic, columns, [TYPE_FIELD, *members])
             rows = of_record_type(read.schema, member, metadata, source_of(topic, name))
-            yield cls(read, Rows.APPEND, rows, record_type=name, record_types=(*types,))
-            if Table.DEAD_LETTER_TOPIC.key in options:
+            yield cls(
+                read, Rows.APPEND, rows, record_type=name, record_types=(*types,), member=member
+            )
+            if puts_aside:
                 # One read puts them aside; the others leave them out.
                 options = {**options, MODE.key: Mode.DROPMALFORMED.value}
                 del options[Table.DEAD_LETTER_TOPIC.key]
+                puts_aside = False
 
     @classmethod
     def of(cls, arguments: Arguments, topic: str) -> TopicTable:
@@ -177,6 +185,18 @@ class TopicTable:
             return rows.schema
         names = columns_of(rows, self._changes())
         return T.StructType([rows.schema[each] for each in names])
+
+    def members(self) -> Mapping[str, Sequence[str]]:
+        """Path of a struct in the records -> the types of its fields `member0`, `member1`.
+
+        Only of the record type, if the table has one.
+        """
+        own = None if self.member is None else f"value.{self.member}"
+        return {
+            path: types
+            for path, types in self.read.members.items()
+            if own is None or f"{path}.".startswith(f"{own}.")
+        }
 
     def _changes(self) -> changes.Arguments:
         """The arguments of `apply_changes`, as far as they choose columns."""

@@ -25,7 +25,6 @@ from kafka_spark_source.tables.topic_table import TopicTable
 
 _EVOLVED: Final = "[KAFKA_SCHEMA_"
 """How an error of a task begins that met a newer schema: `kafka_formats.query.evolution`."""
-_INCOMPATIBLE: Final = "[KAFKA_SCHEMA_INCOMPATIBLE]"
 _MAX_SCHEMAS: Final = 20
 """How many newer schemas a micro-batch may meet in a topic, one after the other."""
 
@@ -81,7 +80,9 @@ class TableWriter:
         try:
             target = self._target(spark, topic, rows)
             table = target.name
-            return PlannedTable(source, table, tuple(target.plan(rows.table_columns(spark))), "")
+            return PlannedTable(
+                source, table, (*target.plan(rows.table_columns(spark), rows.members()),), ""
+            )
         except KafkaError as error:
             return PlannedTable(source, table, (), str(error))
 
@@ -114,6 +115,10 @@ class TableWriter:
             types = [each.record_type for each in TopicTable.all_of(self._arguments, topic)]
         return any(spark.catalog.tableExists(self._names.of(topic, each)) for each in types)
 
+    def tables_of(self, topic: str) -> tuple[str, ...]:
+        """The tables of a topic that was written."""
+        return tuple(each.target.name for each in self._known.get(topic, ()))
+
     def write(self, spark: SparkSession, topic: str, work: Work) -> None:
         """Write the records of some ranges of a topic, unless its table has them.
 
@@ -121,21 +126,20 @@ class TableWriter:
             KafkaError: The records cannot be rows of the table.
             PySparkException: Spark, the catalog or the table's format failed.
         """
-        before: Sequence[_Known] = ()
+        before = ""
         for _ in range(_MAX_SCHEMAS):
             known = self._known.get(topic)
             is_first = known is None
             try:
                 failures: list[Exception] = []
                 known = known or self._learn(spark, topic, failures)
-                _check_meaning(before, known)
                 self._write_each(spark, known, work, failures, is_first=is_first)
             except Exception as error:
                 self._known.pop(topic, None)
                 # What was known may be old; a table may have been altered by others.
-                if is_first and _EVOLVED not in str(error):
+                is_same = before == (before := str(error))
+                if is_first and (is_same or _EVOLVED not in before):
                     raise
-                before = known if known and _INCOMPATIBLE in str(error) else ()
             else:
                 return
         raise TableError(
@@ -151,7 +155,9 @@ class TableWriter:
         for rows in TopicTable.all_of(self._arguments, topic):
             try:
                 target = self._target(spark, topic, rows)
-                known.append(_Known(rows, target, *target.prepare(rows.table_columns(spark))))
+                known.append(
+                    _Known(rows, target, *target.prepare(rows.table_columns(spark), rows.members()))
+                )
             except TableError as error:
                 failures.append(error)
         if not failures:
@@ -193,20 +199,6 @@ class TableWriter:
             # All that the table has now, not what this commit adds: it may be cut off in its turn.
             marker = Marker.of(work.query_id, work.batch_id, work.ranges)
             known.rows.write(known.target, known.present, ranges, marker)
-
-
-def _check_meaning(before: Sequence[_Known], now: Sequence[_Known]) -> None:
-    """Refuse a newer schema that older rows cannot be read as, if the columns do not show it.
-
-    Raises:
-        TableError: Both have the same columns, such as two orders of a union's records.
-    """
-    if before and [each.present for each in before] == [each.present for each in now]:
-        raise TableError(
-            f"the newest schema of topic {now[0].target.topic} has other values in the same "
-            "columns: records of the one before it cannot be read as it. Fill a new table, or "
-            "register a version that keeps the meaning of its fields"
-        )
 
 
 def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[PlannedRange]:

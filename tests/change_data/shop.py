@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,8 +70,9 @@ class Shop:
         usual = {"table": f"{self.schema}.{{topic}}", "provider": self.provider}
         return topics_to_tables(self.spark, self.options | dict(options), **(usual | arguments))
 
-    def run(self, backfill: Sequence[str] = (), **arguments: Any) -> dict[str, TableProgress]:
-        """Write all that the topics have now to their tables."""
+    def run(self, **arguments: Any) -> dict[str, TableProgress]:
+        """Write all that the topics have now to their tables; `backfill` is an argument of it."""
+        backfill = arguments.pop("backfill", ())
         running = self.tables(**arguments).start(
             self.checkpoint, trigger={"availableNow": True}, backfill=backfill
         )

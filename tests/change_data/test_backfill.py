@@ -71,6 +71,25 @@ def test_a_table_that_was_dropped_gets_all_records_once(
     assert len({*shop.rows(a, "_kafka_partition", "_kafka_offset")}) == 50
 
 
+def test_the_files_of_tables(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    topics = [shop.topic(each) for each in "ab"]
+    for topic in topics:
+        shop.send(topic, orders(range(20)))
+    running = shop.tables().start(shop.checkpoint, trigger={"availableNow": True})
+    assert running.awaitTermination(300)
+    sizes = running.sizes()
+    for topic in topics:
+        name = shop.name(topic)
+        seen = {
+            "delta": f"SELECT DISTINCT _metadata.file_path, _metadata.file_size FROM {name}",
+            "iceberg": f"SELECT file_path, file_size_in_bytes FROM {name}.files",
+        }
+        files = shop.spark.sql(seen[shop.provider]).collect()
+        assert sizes[topic] == (len(files), sum(size for _, size in files))
+    running.show(files=True)
+    assert "MB a file" in capsys.readouterr().out
+
+
 def test_the_newest_record_of_each_key(shop: Shop) -> None:
     topic = shop.topic("customers")
     upsert = {"rows": "upsert", "options": {"key.format": "raw"}}

@@ -138,3 +138,59 @@ def test_a_type_that_a_table_cannot_get_suspends_it_alone(shop: AvroShop) -> Non
     shop.run(table=lambda topic: shop.name(topic) + ("_2" if topic == bad else ""))
     second = shop.spark.table(f"{shop.name(bad)}_2").select("x.member1")
     assert [tuple(each) for each in second.collect()] == [("two",)]
+
+
+def enum(*symbols: str) -> Fields:
+    return {"type": "enum", "name": "Size", "symbols": [*symbols]}
+
+
+def test_values_that_need_no_other_column_suspend_nothing(shop: AvroShop) -> None:
+    """More symbols of an enum, nulls, a field less, another name: a newer schema of equal types."""
+    before = record("R", size=enum("S", "M"), n="int", b="int", inner=record("N", x="int"))
+    after = {
+        "symbols": record("R", size=enum("S", "M", "L"), n="int", b="int", inner="N"),
+        "nulls": record("R", size=enum("S", "M"), n=["null", "int"], b="int", inner="N"),
+        "less": record("R", size=enum("S", "M"), n="int", inner="N"),
+    }
+    value = {"size": "S", "n": 1, "b": 2, "inner": {"x": 3}}
+    topics = {name: shop.topic(name, partitions=1) for name in after}
+    for topic in topics.values():
+        shop.send_avro(topic, before, value)
+    running = shop.tables().start(shop.checkpoint, trigger={"processingTime": "0 seconds"})
+    try:
+        running.query.processAllAvailable()
+        for name, schema in after.items():
+            schema["fields"][-1]["type"] = record("N", x="int")
+            shop.send_avro(topics[name], schema, value | {"size": "M", "n": 7})
+        shop.send_avro(topics["symbols"], after["symbols"], value | {"size": "L"})
+        shop.send_avro(topics["nulls"], after["nulls"], value | {"n": None})
+        running.query.processAllAvailable()
+        assert {each.state for each in running.tables()} == {State.WRITTEN}
+    finally:
+        running.stop()
+    assert shop.rows(topics["symbols"], "size", "n") == [("L", 1), ("M", 7), ("S", 1)]
+    assert shop.rows(topics["nulls"], "n") == [(1,), (7,), (None,)]
+    assert shop.rows(topics["less"], "n", "b") == [(1, 2), (7, None)]
+
+
+def test_types_of_a_union_in_another_order_are_refused_after_a_restart_too(
+    shop: AvroShop,
+) -> None:
+    topic = shop.topic("union", partitions=1)
+    a, b, c = (record(name, x="int") for name in "ABC")
+    shop.send_avro(topic, union(a, b), {"u": ("A", {"x": 1})}, {"u": ("B", {"x": 2})})
+    shop.run()
+    shop.send_avro(topic, union(a, b, c), {"u": ("C", {"x": 3})})
+    shop.run()
+    expected = [(1, None, None), (None, 2, None), (None, None, 3)]
+    assert shop.rows(topic, "u.member0.x", "u.member1.x", "u.member2.x") == expected
+    shop.send_avro(topic, union(b, a, c), {"u": ("A", {"x": 4})})
+    reason = shop.run(on_error="suspend")[topic].reason
+    assert "has the types of the union value.u in another order" in reason
+    assert "has A, B, C as member0 and so on, the schema B, A, C" in reason
+    shop.send_avro(topic, union(a, b, c), {"u": ("B", {"x": 5})})
+    assert shop.rows(topic, "u.member0.x", "u.member1.x", "u.member2.x") == expected
+
+
+def union(*types: Fields) -> Fields:
+    return {"type": "record", "name": "R", "fields": [{"name": "u", "type": [*types]}]}

@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.progress import State
 from kafka_spark_source.testing import KafkaCluster
 from tests.change_data.lake import FORMATS, is_newest_with
@@ -186,3 +187,37 @@ def test_the_reason_of_a_broken_payload_names_the_record(shop: Shop) -> None:
     progress = shop.run(on_error="suspend")
     assert f"{topic}-0" in progress[topic].reason
     assert "offset 1" in progress[topic].reason
+
+
+def test_a_query_that_is_started_again_while_it_runs(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a cell of a notebook that is run once more."""
+    topic = shop.topic("a", partitions=1)
+    shop.send(topic, orders(range(3)))
+    shop.spark.sql(f"CREATE TABLE {shop.name(topic)} (id string) USING {shop.provider}")
+    trigger = {"processingTime": "0 seconds"}
+    first = shop.tables(on_error="suspend").start(shop.checkpoint, trigger=trigger)
+    first.query.processAllAvailable()
+    assert [each.state for each in first.tables()] == [State.SUSPENDED]
+    shop.spark.sql(f"DROP TABLE {shop.name(topic)}")
+    real = TablesOfMicroBatch.catch_up
+
+    def catch_up(self: TablesOfMicroBatch, spark: SparkSession) -> None:
+        real(self, spark)
+        shop.send(topic, orders(range(3, 6)))
+        if first.query.isActive:
+            first.query.processAllAvailable()
+
+    monkeypatch.setattr(TablesOfMicroBatch, "catch_up", catch_up)
+    second = shop.tables(on_error="suspend").start(shop.checkpoint, trigger=trigger)
+    try:
+        second.query.processAllAvailable()
+        shop.send(topic, orders(range(6, 9)))
+        second.query.processAllAvailable()
+    finally:
+        second.stop()
+    assert shop.rows(topic) == rows_of(range(9))
+    monkeypatch.undo()
+    shop.run()
+    assert shop.rows(topic) == rows_of(range(9))

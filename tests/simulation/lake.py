@@ -29,8 +29,8 @@ from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.progress import Progress
 from kafka_spark_source.tables.ranges import to_row
+from kafka_spark_source.tables.run import Run
 from kafka_spark_source.tables.target import Prepared
-from kafka_spark_source.tables.topic_locks import TopicLocks
 from kafka_spark_source.tables.topic_table import TopicTable
 
 TOPICS: Final = ("a", "b", "types")
@@ -196,9 +196,9 @@ class Lake:
         )  # fmt: skip
         before = PlannedBefore(len(self.planned) - 1, 0.0)
         with product_in(self), patch.object(micro_batch, "planned_before", lambda *_: before):
-            progress, locks, spark = Progress(), TopicLocks(), self.session()
-            batches = TablesOfMicroBatch(arguments, _FOLDER, progress, locks)
-            backfiller = Backfiller(spark, arguments, Backfills(_FOLDER), locks, progress)
+            progress, run, spark = Progress(), Run(), self.session()
+            batches = TablesOfMicroBatch(arguments, _FOLDER, progress, run)
+            backfiller = Backfiller(spark, arguments, Backfills(_FOLDER), run, progress)
             try:
                 backfill_plan.plan_backfills(spark, arguments, _FOLDER, sorted(self.dropped))
                 batches.catch_up(spark)
@@ -287,6 +287,9 @@ class _Rows:
     def table_columns(self, _spark: object) -> None:
         self.lake.step()
 
+    def members(self) -> dict[str, list[str]]:
+        return {}
+
     def write(
         self, target: Any, _present: object, ranges: Sequence[PlannedRange], marker: Marker
     ) -> None:
@@ -316,7 +319,7 @@ def product_in(lake: Lake) -> Iterator[None]:
             name=name,
             topic=topic,
             layout=SimpleNamespace(provider=""),
-            prepare=lambda _: lake.prepare(name, topic),
+            prepare=lambda *_: lake.prepare(name, topic),
         )
 
     with (

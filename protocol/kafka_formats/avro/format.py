@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from kafka_formats.avro.decoder import AvroDecoderFactory
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.avro.losses import losses
+from kafka_formats.avro.members import types_of_members
 from kafka_formats.avro.nulls import AvroNulls
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.record_types import number_of, record_types, types_in
@@ -65,6 +66,10 @@ class AvroFormat(PayloadFormat):
     def record_types(self, schema: SchemaText, subject: str) -> Mapping[str, SchemaText]:  # noqa: ARG002
         """Itself, or the types of a union."""
         return record_types(schema)
+
+    def types_of_members(self, schema: SchemaText) -> Mapping[str, Sequence[str]]:
+        """The types of unions of several types, which are structs of `member0`, `member1`."""
+        return dict(types_of_members(parsed(schema)))
 
     def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
         """The types of the writer's schema."""

@@ -185,6 +185,13 @@ class PayloadFormat(ABC):
             raise SchemaError("it has no name, and a record type needs one")
         return {name: schema}
 
+    def types_of_members(self, schema: SchemaText) -> Mapping[str, Sequence[str]]:  # noqa: ARG002
+        """Path of a struct whose fields have no names in the schema -> the types of these fields.
+
+        The names are made by their order, which a new version may change.
+        """
+        return {}
+
     def types_in(self, schema_id: SchemaId, schema_by_id: SchemaById) -> RecordTypes:
         """The record types of the payloads with an id."""
         return RecordTypes([*self.record_types(schema_by_id(schema_id), "")])

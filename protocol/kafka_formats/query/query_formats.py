@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.payload.format import DecoderFactory
 from kafka_formats.payload.nulls import NullPayloads
 from kafka_formats.payload.raw_columns import CHECKED_TEXT
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.decoder import Decoder, PutAside
 from kafka_formats.query.evolution import Evolution, TypesEvolution
 from kafka_formats.query.formats import FORMATS
@@ -75,6 +76,32 @@ class QueryFormats:
             if payload.column == column and payload.has_types
             for each in record_types_of(payload, self._schemas[column])
         }
+
+    def types_of_members(self) -> Mapping[str, Sequence[str]]:
+        """Path of a struct, from its column on -> the types of its fields `member0`, `member1`.
+
+        Raises:
+            KafkaError: As from `columns`.
+        """
+        return {
+            ".".join(filter(None, (*place, path))): types
+            for payload in self._options.payloads
+            for place, schema in self._schemas_to_read(payload)
+            for path, types in FORMATS[payload.format].types_of_members(schema).items()
+        }
+
+    def _schemas_to_read(
+        self, payload: PayloadOptions
+    ) -> Iterator[tuple[tuple[str, ...], SchemaText]]:
+        """Where values are in the rows, and the schema that they are read as."""
+        schemas = self._schemas[payload.column]
+        if not FORMATS[payload.format].needs_written_schema:
+            return
+        if payload.has_types:
+            for each in record_types_of(payload, schemas):
+                yield (payload.column, each.member), each.schemas.only().schema
+        else:
+            yield (payload.column,), only_schema(payload, schemas.latest).schema
 
     def column_formats(self, wanted: pa.Schema) -> dict[str, ColumnFormat]:
         """How to decode the wanted columns, whose structs may have some of the fields only.

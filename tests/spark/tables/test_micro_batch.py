@@ -19,7 +19,7 @@ from kafka_spark_source.tables.late import LateState, LateTopic
 from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.progress import Progress, State
 from kafka_spark_source.tables.ranges import to_row
-from kafka_spark_source.tables.topic_locks import TopicLocks
+from kafka_spark_source.tables.run import Run
 from kafka_spark_source.tables.writer import Work
 
 USUAL: dict[str, Any] = {
@@ -43,6 +43,9 @@ class Lake:
     failing: set[str] = field(default_factory=set)
     states: list[LateState] = field(default_factory=list)
     now_ms: float = 0.0
+
+    def tables_of(self, topic: str) -> tuple[str, ...]:
+        return (f"`{topic}`",)
 
     def write(self, _spark: object, topic: str, work: Work) -> None:
         self.works.append((topic, work))
@@ -85,7 +88,7 @@ class Query:
     def __init__(self, on_error: str = "suspend") -> None:
         arguments = parse(**USUAL, on_error=on_error, threads=2)
         self.progress = Progress()
-        self.batches = TablesOfMicroBatch(arguments, "/c/", self.progress, TopicLocks())
+        self.batches = TablesOfMicroBatch(arguments, "/c/", self.progress, Run())
         self.settings: dict[str, str] = {}
         spark: Any = SimpleNamespace(conf=SimpleNamespace(set=self.settings.__setitem__))
         self._spark = spark

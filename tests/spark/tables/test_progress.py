@@ -30,6 +30,13 @@ def test_a_suspended_table_keeps_its_offsets() -> None:
     assert progress.tables() == [TableProgress("t", SUSPENDED, 5, 10, 8, 0.5, "it is still gone")]
 
 
+def test_a_suspended_table_keeps_its_name() -> None:
+    progress = Progress()
+    progress.written("t", 3, 10, 0.5, ("`lake`.`t`",))
+    progress.suspended("t", 4, 6, "it is gone")
+    assert progress.tables()[0].tables == ("`lake`.`t`",)
+
+
 def test_a_table_that_was_never_written_has_no_offsets() -> None:
     progress = Progress()
     progress.suspended("t", 0, 6, "it is gone")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.tables.progress import PlannedTable, State, TableProgress
 from kafka_spark_source.tables.report import metrics, plan_text, progress_text
+from kafka_spark_source.tables.sizes import Size
 from tests.hostile.names import HOSTILE_NAMES
 from tests.spark.lag.prometheus_text import parse
 
@@ -60,6 +61,14 @@ def shown(text: str) -> str:
 
 def no_control_character(text: str) -> bool:
     return all(each.isprintable() or each == "\n" for each in text)
+
+
+def test_the_files_of_tables() -> None:
+    text = progress_text([WRITTEN, LATE], {"orders": Size(1_200, 3_000_000_000)})
+    assert cells(text) == [
+        ["orders", "written", "7", "1,234,567", "0", "0", "1.2", "1,200", "2.5", ""],
+        ["shop", "suspended", "8", "10", "2,000", "99", "0.5", "", "", "the table is gone"],
+    ]
 
 
 def test_a_table_of_tables() -> None:

@@ -65,7 +65,7 @@ def test_a_new_table() -> None:
     catalog = Catalog()
     catalog.after = [columns(a=INT)]
     layout = {"partition_by": ("days(a)",), "properties": {"p": "it's"}}
-    assert target(catalog, **layout).prepare(columns(a=INT)) == (columns(a=INT), True)
+    assert target(catalog, **layout).prepare(columns(a=INT), {}) == (columns(a=INT), True)
     # Without IF NOT EXISTS: a table that another driver has just made is an error, not a new one.
     assert catalog.statements == [
         f"CREATE TABLE {NAME} (`a` int) USING delta PARTITIONED BY (days(a)) "
@@ -79,64 +79,64 @@ def test_names_that_delta_takes_with_column_mapping_only() -> None:
         columns(a=T.ArrayType(columns(**{"x;": INT}))),
         columns(a=T.MapType(INT, columns(**{"x=": INT}))),
     ):
-        assert "'delta.columnMapping.mode' = 'name'" in target(Catalog()).plan(rows)[0]
-        assert "columnMapping" not in target(Catalog("iceberg")).plan(rows)[0]
-    clustered = target(Catalog(), cluster_by=("a",)).plan(columns(a=INT))
+        assert "'delta.columnMapping.mode' = 'name'" in target(Catalog()).plan(rows, {})[0]
+        assert "columnMapping" not in target(Catalog("iceberg")).plan(rows, {})[0]
+    clustered = target(Catalog(), cluster_by=("a",)).plan(columns(a=INT), {})
     assert "CLUSTER BY (a)" in clustered[0]
 
 
 def test_a_table_grows() -> None:
     rows = columns(a=LONG, b=T.TimestampNTZType())
-    assert target(Catalog("delta", columns(a=INT))).plan(rows) == [
+    assert target(Catalog("delta", columns(a=INT))).plan(rows, {}) == [
         f"ALTER TABLE {NAME} SET TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported')",
         f"ALTER TABLE {NAME} ADD COLUMNS (`b` timestamp_ntz)",
         f"ALTER TABLE {NAME} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
         f"ALTER TABLE {NAME} ALTER COLUMN `a` TYPE bigint",
     ]
-    assert target(Catalog("iceberg", columns(a=INT))).plan(rows) == [
+    assert target(Catalog("iceberg", columns(a=INT))).plan(rows, {}) == [
         f"ALTER TABLE {NAME} ADD COLUMNS (`b` timestamp_ntz)",
         f"ALTER TABLE {NAME} ALTER COLUMN `a` TYPE bigint",
     ]
-    assert target(Catalog("delta", rows)).plan(rows) == []
+    assert target(Catalog("delta", rows)).plan(rows, {}) == []
 
 
 def test_a_table_that_was_there_is_taken_over() -> None:
     catalog = Catalog("delta", columns(a=INT))
     catalog.properties = {}
-    assert target(catalog).prepare(columns(a=INT)) == (columns(a=INT), False)
+    assert target(catalog).prepare(columns(a=INT), {}) == (columns(a=INT), False)
     assert catalog.statements == [f"ALTER TABLE {NAME} SET TBLPROPERTIES ('pykafka.topic' = 't')"]
 
 
 def test_what_is_refused() -> None:
     catalog = Catalog("delta", columns(a=INT))
     with pytest.raises(TableError, match="`a` is string in the records and int in the table"):
-        target(catalog).plan(columns(a=T.StringType()))
+        target(catalog).plan(columns(a=T.StringType()), {})
     catalog.properties = {"pykafka.topic": "u"}
     with pytest.raises(TableError, match="is filled from topic u, not from t"):
-        target(catalog).plan(columns(a=INT))
+        target(catalog).plan(columns(a=INT), {})
     catalog.provider = "parquet"
     made = Target(catalog, NAME, "t", Layout("delta"))  # type: ignore[arg-type]
     with pytest.raises(TableError, match="is parquet, not delta"):
-        made.plan(columns(a=INT))
+        made.plan(columns(a=INT), {})
     padded = T.StructField("c", T.StringType(), True, {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"})
     with pytest.raises(TableError, match="columns of the type CHAR: c"):
-        target(Catalog("delta", T.StructType([padded]))).plan(columns(c=T.StringType()))
+        target(Catalog("delta", T.StructType([padded]))).plan(columns(c=T.StringType()), {})
 
 
 def test_statements_that_a_catalog_refuses() -> None:
     catalog = Catalog()
     catalog.refusals = [AnalysisException("[DOWN] It is down.\nat line 1")]
     with pytest.raises(TableError, match=r"does not take the statement `CREATE .*: \[DOWN\]"):
-        target(catalog).prepare(columns(a=INT))
+        target(catalog).prepare(columns(a=INT), {})
     with pytest.raises(TableError, match="was dropped while it was made"):
-        target(Catalog()).prepare(columns(a=INT))
+        target(Catalog()).prepare(columns(a=INT), {})
 
     def fails(_name: str) -> bool:
         raise AnalysisException("[DOWN] It is down.")
 
     catalog.catalog = SimpleNamespace(tableExists=fails)
     with pytest.raises(TableError, match=r"cannot be read: \[DOWN\]"):
-        target(catalog).plan(columns(a=INT))
+        target(catalog).plan(columns(a=INT), {})
 
 
 REFUSED = AnalysisException(
@@ -164,7 +164,7 @@ def test_what_a_killed_driver_left(
     monkeypatch.setattr(leftovers, "remove", lambda *arguments: removed.extend(arguments[2]))
     catalog = Catalog()
     catalog.refusals, catalog.after = [REFUSED], [columns(a=INT)]
-    assert not target(catalog).prepare(columns(a=INT)).is_new
+    assert not target(catalog).prepare(columns(a=INT), {}).is_new
     assert catalog.statements[1].startswith(again)
     if len(files) < 2:
         assert removed == [*files, "_delta_log/a", "_delta_log", ""]
@@ -178,7 +178,7 @@ def test_a_folder_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = Catalog()
     catalog.refusals, catalog.properties = [REFUSED], {"pykafka.topic": "u"}
     with pytest.raises(TableError, match="is not empty and also not a Delta table"):
-        target(catalog).prepare(columns(a=INT))
+        target(catalog).prepare(columns(a=INT), {})
     for files, folders in (
         (["notes.txt"], []),
         ([".upload-of-somebody.csv.tmp"], []),
@@ -188,4 +188,4 @@ def test_a_folder_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(leftovers, "listed", lambda *_, there=(files, folders): there)
         catalog.refusals = [REFUSED]
         with pytest.raises(TableError, match="is not empty and also not a Delta table"):
-            target(catalog).prepare(columns(a=INT))
+            target(catalog).prepare(columns(a=INT), {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,7 +110,7 @@ class Session:
 
 def test_each_range_is_read_by_one_task() -> None:
     read = TopicRead.of({**JSON, "minPartitions": "4"}, "t")
-    made: Any = TopicRead(read.schema, read.options, read.config, Reader())
+    made: Any = replace(read, reader=Reader())
     # The topic of an id, and another one of its name.
     ranges = [planned(0, A), planned(1, A), planned(0)]
     assert sorted({*made.frame(Session(), ranges)}) == [0, 1]
