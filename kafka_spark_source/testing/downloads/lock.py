@@ -46,8 +46,9 @@ _POM = """<project>
 """
 _DEPENDENCY = (
     "    <dependency><groupId>{0.group}</groupId><artifactId>{0.artifact}</artifactId>"
-    "<version>{0.version}</version><exclusions>{1}</exclusions></dependency>"
+    "<version>{0.version}</version>{1}<exclusions>{2}</exclusions></dependency>"
 )
+_CLASSIFIER = "<classifier>{0.classifier}</classifier>"
 _EXCLUSIONS = "".join(
     f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
     for group in _UNAVAILABLE_GROUPS
@@ -100,18 +101,25 @@ def lock_registry() -> dict[str, str]:
 
 def pom_text(artifacts: Sequence[str]) -> str:
     """A Maven project that depends on the artifacts."""
-    wanted = map(Coordinates.parse, artifacts)
-    return _POM.format(
-        dependencies="\n".join(_DEPENDENCY.format(each, _EXCLUSIONS) for each in wanted)
-    )
+    return _POM.format(dependencies="\n".join(map(_dependency, map(Coordinates.parse, artifacts))))
+
+
+def _dependency(wanted: Coordinates) -> str:
+    classifier = _CLASSIFIER.format(wanted) if wanted.classifier else ""
+    return _DEPENDENCY.format(wanted, classifier, _EXCLUSIONS)
 
 
 def _coordinates(path: Path) -> Coordinates:
-    """Reads a path of a Maven repository: group/as/folders/artifact/version/file.jar."""
+    """Reads a path of a Maven repository: group/as/folders/artifact/version/file.jar.
+
+    Raises:
+        ValueError: The file has another name than its artifact.
+    """
     *group, artifact, version, file_name = path.parts
-    coordinates = Coordinates(".".join(group), artifact, version)
-    if coordinates.file_name != file_name:
-        raise ValueError(f"{path} has a classifier, which the lock file does not support")
+    _, is_named, classifier = path.stem.partition(f"{artifact}-{version}")
+    coordinates = Coordinates(".".join(group), artifact, version, "jar", classifier[1:])
+    if not is_named or coordinates.file_name != file_name:
+        raise ValueError(f"{path} has another name than its artifact")
     return coordinates
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_spark_source.testing.downloads.lock import lock_artifacts
+from kafka_spark_source.testing.downloads.lock import lock_artifacts, pom_text
 
 
 def write_with_maven(monkeypatch: pytest.MonkeyPatch, jar: str) -> None:
@@ -29,7 +29,17 @@ def test_the_lock_has_the_checksum_of_each_jar(monkeypatch: pytest.MonkeyPatch) 
     assert lock_artifacts(["org.example:one:1.0"]) == {"org.example:one:1.0": checksum}
 
 
-def test_a_classifier_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wanted", ["org.example:one:1.0", "org.example:one:1.0:jar:tests"])
+def test_a_classifier_is_in_the_coordinates(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
     write_with_maven(monkeypatch, "one-1.0-tests.jar")
-    with pytest.raises(ValueError, match="has a classifier"):
+    assert [*lock_artifacts([wanted])] == ["org.example:one:1.0:jar:tests"]
+
+
+def test_maven_gets_the_classifier() -> None:
+    assert "<version>1.0</version><classifier>tests</classifier>" in pom_text(["g:a:1.0:jar:tests"])
+
+
+def test_a_file_of_another_name_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_with_maven(monkeypatch, "two-1.0.jar")
+    with pytest.raises(ValueError, match="another name than its artifact"):
         lock_artifacts(["org.example:one:1.0"])
