@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Final
 
-from kafka_spark_source.testing.broker.commands import FAST_START_FLAGS
-from kafka_spark_source.testing.broker.properties import render
-from kafka_spark_source.testing.java import find_java
-from kafka_spark_source.testing.processes.ports import HOST, HeldPorts
-from tests.change_data.jars import DEBEZIUM, find
+from kafka_spark_source.testing.processes.ports import HOST
+from tests.change_data import connect
+from tests.change_data.connect import JSON, Properties
+from tests.change_data.jars import DEBEZIUM
 from tests.change_data.postgres import USER, Database
 from tests.change_data.server import Server
 
@@ -21,49 +20,20 @@ _START_SECONDS: Final = 240
 # The most: several connectors share it.
 _HEAP: Final = "1g"
 
-Properties: TypeAlias = Mapping[str, str]
-
 
 def topic_of(table: str) -> str:
     """The topic of a table of the schema `public`."""
     return f"{PREFIX}.public.{table}"
 
 
-def _converters(converter: str, settings: Properties) -> dict[str, str]:
-    """The properties of a converter, of keys and of values."""
-    named = {"": converter} | {f".{name}": value for name, value in settings.items()}
-    return {
-        f"{side}.converter{name}": value
-        for side in ("key", "value")
-        for name, value in named.items()
-    }
-
-
-_JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
-JSON: Final[Properties] = _converters(_JSON, {"schemas.enable": "false"})
-JSON_WITH_SCHEMAS: Final[Properties] = _converters(_JSON, {"schemas.enable": "true"})
-
-
 def avro(registry_url: str) -> Properties:
-    """Avro in Confluent's framing, by Apicurio's converter, which the jars of DEBEZIUM_AVRO have.
+    """Avro in Confluent's framing, which the jars of DEBEZIUM_AVRO write.
 
     Args:
         registry_url: The URL of a `SchemaRegistry`.
     """
-    root, _, _ = registry_url.partition("/apis/")
-    settings = {
-        "url": f"{root}/apis/registry/v2",
-        "auto-register": "true",
-        "find-latest": "true",
-        "as-confluent": "true",
-        "headers.enabled": "false",
-        "use-id": "contentId",
-    }
     return {
-        **_converters(
-            "io.apicurio.registry.utils.converter.AvroConverter",
-            {f"apicurio.registry.{name}": value for name, value in settings.items()},
-        ),
+        **connect.avro(registry_url),
         # Names that Avro may have.
         "schema.name.adjustment.mode": "avro",
         "field.name.adjustment.mode": "avro",
@@ -117,36 +87,6 @@ def debezium(
         StartError: It does not start.
         JarError: Its jars cannot be downloaded.
     """
-    folder = find(jars)
-    ports = HeldPorts()
-    try:
-        with Server("Debezium") as server:
-            worker = server.folder / "worker.properties"
-            offsets = str(server.folder / "offsets")
-            worker.write_text(render(_worker(bootstrap_servers, ports.take(), offsets)))
-            files = [server.folder / f"connector-{each['name']}.properties" for each in connectors]
-            for file, properties in zip(files, connectors, strict=True):
-                file.write_text(render(properties))
-            server.start(
-                [
-                    *(str(find_java()), f"-Xmx{_HEAP}", *FAST_START_FLAGS),
-                    *("-XX:-UsePerfData", f"-Djava.io.tmpdir={server.folder}"),
-                    *("-cp", f"{folder}/*", "org.apache.kafka.connect.cli.ConnectStandalone"),
-                    *map(str, (worker, *files)),
-                ]
-            )
-            server.wait(lambda: server.log.count(_READY) >= len(connectors), _START_SECONDS)
-            yield server
-    finally:
-        ports.close()
-
-
-def _worker(bootstrap_servers: str, port: int, offsets: str) -> Properties:
-    return {
-        "bootstrap.servers": bootstrap_servers,
-        **JSON,
-        "offset.storage.file.filename": offsets,
-        "offset.flush.interval.ms": "1000",
-        # No plugin.path: with the class path beside it, classes would be loaded twice.
-        "listeners": f"http://{HOST}:{port}",
-    }
+    with connect.standalone("Debezium", jars, bootstrap_servers, connectors, _HEAP) as server:
+        server.wait(lambda: server.log.count(_READY) >= len(connectors), _START_SECONDS)
+        yield server

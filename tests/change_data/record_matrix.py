@@ -23,14 +23,8 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data import matrix
-from tests.change_data.debezium import (
-    JSON,
-    JSON_WITH_SCHEMAS,
-    Properties,
-    avro,
-    connector,
-    debezium,
-)
+from tests.change_data.connect import JSON, JSON_WITH_SCHEMAS, Properties
+from tests.change_data.debezium import avro, connector, debezium
 from tests.change_data.jars import DEBEZIUM_AVRO
 from tests.change_data.matrix import CONVERTERS, LARGE, MODES, STREAMED, Row
 from tests.change_data.postgres import postgres

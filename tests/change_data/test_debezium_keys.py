@@ -20,7 +20,8 @@ from kafka_spark_source.changes.arguments import ChangeError
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.processes.waiting import Deadline
 from tests.change_data.conftest import ONLY_WITH_NEWEST_DELTA
-from tests.change_data.debezium import JSON, connector, debezium
+from tests.change_data.connect import JSON
+from tests.change_data.debezium import connector, debezium
 from tests.change_data.postgres import postgres
 from tests.change_data.workload import Connection
 
