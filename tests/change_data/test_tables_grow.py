@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -64,9 +64,15 @@ class AvroShop(Shop):
 
     def send_avro(self, topic: str, schema: Fields, *values: Fields) -> None:
         """Write values of a schema, which is registered as the newest one of the topic."""
+        self.send(topic, self.encoded(topic, schema, values))
+
+    def encoded(
+        self, topic: str, schema: Fields, values: Iterable[Fields]
+    ) -> list[tuple[None, bytes | None]]:
+        """Records of a schema, which is registered as the newest one of the topic."""
         serialize = AvroSerializer(self._client, json.dumps(schema))
         context = SerializationContext(topic, MessageField.VALUE)
-        self.send(topic, [(None, serialize(value, context)) for value in values])
+        return [(None, serialize(value, context)) for value in values]
 
 
 @pytest.fixture(params=FORMATS)
