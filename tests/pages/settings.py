@@ -29,6 +29,7 @@ OF_OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
         *("schemas.enable", "optional.for.nullables", "wrapper.for.nullables"),
         *("apicurio.registry.as-confluent", "use-id"),
     ),
+    "Iceberg's sink": ("iceberg.tables.schema-force-optional",),
     "Python": ("shell",),
     "Java": ("-Dio.netty.allocator.maxOrder",),
     # What stands for any name.
