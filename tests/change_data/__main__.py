@@ -46,7 +46,7 @@ def show(outcome: Outcome) -> int:
     for heading in ("rows in PostgreSQL", "rows in Delta", "missing", "too many", "different"):
         table.add_column(heading, justify="right")
     for each in outcome.tables:
-        counts = (each.database, each.delta, each.missing, each.extra, each.different)
+        counts = (each.database, each.rows, each.missing, each.extra, each.different)
         table.add_row(each.table, *(f"{count:,}" for count in counts))
     console.print(table)
     if not all(each.is_equal for each in outcome.tables):

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.processes.waiting import Deadline
@@ -39,15 +39,15 @@ class Comparison(NamedTuple):
     Attributes:
         table: Its name.
         database: How many rows the database has.
-        delta: How many rows Delta has.
+        rows: How many rows the other one has.
         missing: Keys that only the database has.
-        extra: Keys that only Delta has.
+        extra: Keys that only the other one has.
         different: Keys with different rows.
     """
 
     table: str
     database: int
-    delta: int
+    rows: int
     missing: int
     extra: int
     different: int
@@ -233,23 +233,28 @@ def _as_in_spark(value: object) -> object:
 
 def compared(connection: Connection, spark: SparkSession, folder: Path) -> Iterator[Comparison]:
     """Each table of the database beside that of Delta in the folder."""
-    for name, table in TABLES.items():
-        columns, rows = workload.rows_of(connection, name)
+    for name in TABLES:
         frame = spark.read.format("delta").load(str(folder / name)).where("_tombstone IS NOT TRUE")
-        present = [each for each in columns if each in frame.columns]
-        found = frame.select(present).collect()
-        keys = [columns.index(each) for each in table.keys]
-        ours = {tuple(row[each] for each in keys): tuple(map(_as_in_spark, row)) for row in rows}
-        theirs: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        for row in found:
-            values = row.asDict()
-            in_order = tuple(values.get(each) for each in columns)
-            theirs[tuple(in_order[each] for each in keys)] = in_order
-        yield Comparison(
-            name,
-            len(rows),
-            len(found),
-            len(ours.keys() - theirs.keys()),
-            len(theirs.keys() - ours.keys()) + len(found) - len(theirs),
-            sum(ours[key] != theirs[key] for key in ours.keys() & theirs.keys()),
-        )
+        yield compare(connection, name, frame)
+
+
+def compare(connection: Connection, name: str, frame: DataFrame) -> Comparison:
+    """A table of the database beside the rows that a frame has."""
+    columns, rows = workload.rows_of(connection, name)
+    present = [each for each in columns if each in frame.columns]
+    found = frame.select(present).collect()
+    keys = [columns.index(each) for each in TABLES[name].keys]
+    ours = {tuple(row[each] for each in keys): tuple(map(_as_in_spark, row)) for row in rows}
+    theirs: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for row in found:
+        values = row.asDict()
+        in_order = tuple(values.get(each) for each in columns)
+        theirs[tuple(in_order[each] for each in keys)] = in_order
+    return Comparison(
+        name,
+        len(rows),
+        len(found),
+        len(ours.keys() - theirs.keys()),
+        len(theirs.keys() - ours.keys()) + len(found) - len(theirs),
+        sum(ours[key] != theirs[key] for key in ours.keys() & theirs.keys()),
+    )
