@@ -10,6 +10,7 @@ OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
 # Those that there are jars of Delta and of Iceberg for.
 LAKE_SPARKS := 4.1.0 4.2.0
+ICEBERG_SPARK := 4.1.0
 # What `make dist` builds and checks with.
 DIST_TOOLS := build==1.6.1 uv==0.13.9 twine==7.0.0 check-wheel-contents==0.6.3 pip-audit==2.10.1 cyclonedx-bom==7.5.0
 # Spark Connect without a JVM: the server, and the client that it is made for.
@@ -45,7 +46,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
-.PHONY: demo demo-stream demo-cdc demo-tables test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
+.PHONY: demo demo-stream demo-cdc demo-tables demo-tables-iceberg test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-changes bench-tables bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
 .PHONY: audit format dist docs site site-check clean test-python
@@ -62,9 +63,14 @@ demo-stream: $(VENV)/.installed-demo
 demo-cdc: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m tests.change_data
 
-# Twenty topics, schemas that change, a query that is killed five times, tables that must be equal.
+# Twenty topics, two of them by Debezium from a real database; schemas that change, a query that is
+# killed five times, tables that must be equal.
 demo-tables: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m tests.change_data.shop_demo
+
+# The same with tables of Iceberg.
+demo-tables-iceberg: .venv-spark-$(ICEBERG_SPARK)/.installed $(VENV)/.installed-dev
+	.venv-spark-$(ICEBERG_SPARK)/bin/python -m tests.change_data.shop_demo --provider iceberg
 
 # What parts need is installed before the first one starts: make would begin a part whose venv is not
 # there yet after all others, and one lane would wait for it at the end.
