@@ -30,7 +30,7 @@ from tests.change_data.lake import FORMATS, lake_session
 from tests.change_data.server import Server
 from tests.change_data.shop_database import Database, database
 from tests.change_data.shop_tables import LAYOUTS, Comparison, Tables, compared
-from tests.change_data.shop_writers import FIRST, LATE, TOPICS, Shop, arguments_of
+from tests.change_data.shop_writers import FIRST, LATE, RECORD_TYPES, TOPICS, Shop, arguments_of
 
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "topics_to_tables.py"
 KILLS: Final = 5
@@ -68,7 +68,9 @@ class Demo:
     def run(self, command: list[str], seconds: float) -> None:
         """Write for some seconds, while the query is killed again and again."""
         self._shop.create(FIRST)
-        self._shop.write()
+        # The query needs the schemas of all record types.
+        for _ in RECORD_TYPES:
+            self._shop.write()
         self._report("starting the query")
         for kills in range(KILLS + 1):
             self._server.start(command)

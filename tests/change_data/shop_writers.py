@@ -114,6 +114,7 @@ class Shop:
         self.written: dict[str, dict[tuple[int, int], tuple[str, Row | None]]] = {}
         self._encoders: dict[tuple[str, int], Encode] = {}
         self._next = 0
+        self._rounds = 0
 
     def create(self, topics: Iterable[str]) -> None:
         """Create topics."""
@@ -129,6 +130,7 @@ class Shop:
 
     def write(self) -> None:
         """Write a record to each topic."""
+        self._rounds += 1
         for topic in self.written:
             self._next += 1
             number = self._next % 50 if TOPICS[topic] == "cache" else self._next
@@ -148,7 +150,7 @@ class Shop:
 
     def _send(self, topic: str, key: str, row: Row | None) -> None:
         if TOPICS[topic] == "types":
-            row = {"id": self._next, "name": RECORD_TYPES[self._next % len(RECORD_TYPES)]}
+            row = {"id": self._next, "name": RECORD_TYPES[self._rounds % len(RECORD_TYPES)]}
 
         def delivered(error: object, message: Message) -> None:
             assert error is None, error
