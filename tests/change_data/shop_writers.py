@@ -109,7 +109,8 @@ class Shop:
     def __init__(self, servers: str, client: SchemaRegistryClient) -> None:
         self.servers = servers
         self._client = client
-        self._producer = Producer({"bootstrap.servers": servers})
+        # It outlives the brokers, and would print that they are gone.
+        self._producer = Producer({"bootstrap.servers": servers, "log_level": 2})
         self._version = 0
         self.written: dict[str, dict[tuple[int, int], tuple[str, Row | None]]] = {}
         self._encoders: dict[tuple[str, int], Encode] = {}
