@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,9 +51,7 @@ def test_the_statements_of_the_page(
         tour.run("from kafka_spark_source.tables import")
         assert "CREATE TABLE `lake`.`shop_log`" in capsys.readouterr().out
         assert lake.table("lake.shop_log").count() == 3
-        tour.run("DROP TABLE lake.shop_log")
-        assert lake.table("lake.shop_log").count() == 3
-        shutil.rmtree(checkpoint)
+        first = tour.names["tables"]
         formats = {"value.format": "json", "value.schema": "id bigint, name string"}
         tour.names["options"] = {**kafka, **formats, "subscribePattern": r"shop\..*"}
         tour.run("keyed =")
@@ -62,5 +59,12 @@ def test_the_statements_of_the_page(
         assert [each.table for each in planned] == ["`lake`.`customers`", "`lake`.`log`"]
         assert not any(each.refusal for each in planned)
         tour.run("lambda topic, name")
+        tour.names["tables"] = first
+        tour.run("DROP TABLE lake.shop_log")
+        assert lake.table("lake.shop_log").count() == 3
+        tour.run("query.stop()")
         tour.run("for each in query.tables()")
-        assert 'pykafka_table_written_offsets{topic="shop.log"} 3' in capsys.readouterr().out
+        assert 'pykafka_table_backfill_offsets{topic="shop.log"} 0' in capsys.readouterr().out
+        for each in ("query.show()", "query.awaitTermination()", "query.show(files=True)"):
+            tour.run(each)
+        assert "MB a file" in capsys.readouterr().out
