@@ -202,6 +202,12 @@ PROMISES: Final = (
         "tables that have it, and writes the others.",
         ("tests/change_data/test_topics_to_tables.py", "tests/simulation/test_lake.py"),
     ),
+    Promise(
+        "topics-to-tables.md",
+        "A crash does no harm: with or without the argument the next start goes on, and each "
+        "record is in the table once.",
+        ("tests/change_data/test_backfill.py", "tests/simulation/test_lake.py"),
+    ),
     # --- Secrets
     Promise(
         "security.md",

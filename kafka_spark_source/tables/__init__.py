@@ -5,8 +5,9 @@
     topics_to_tables(spark, options, "lake.shop.{topic}").start("/data/checkpoints/shop")
 
 The stream reads ranges of offsets (`range_source`), and each micro-batch writes the records of each
-topic's ranges to its table (`micro_batch`, `writer`, `topic_table`, `sink`). `arguments`, `names`,
-`ranges`, `rows`, `growth`, `conform` and `ddl` are pure. Nothing here decodes a payload.
+topic's ranges to its table (`micro_batch`, `writer`, `topic_table`, `sink`); `backfiller` fills
+tables anew beside it. `arguments`, `names`, `ranges`, `rows`, `growth`, `members`, `conform` and
+`ddl` are pure. Nothing here decodes a payload.
 """
 
 from __future__ import annotations
