@@ -74,6 +74,12 @@ _SECTIONS: Final = {
         "partitions into the `noop` sink, beside Spark's own connector with `from_avro`, where "
         "`substring` cuts the frame off, and a Python source whose columns are decoded already.",
     ),
+    "record_types": (
+        "Several record types in one topic",
+        "`make bench-types` decodes the same number of records on one core, without Spark: of one "
+        "type, of two types with equal fields in turns, and of these with a projection that reads "
+        "one of them.",
+    ),
     "write": (
         "Writes",
         "`make bench-write` writes cached rows to four partitions. Half of each value is random, "

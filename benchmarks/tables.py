@@ -199,6 +199,21 @@ def _changes_tables(results: Row) -> Iterator[Table]:
     )
 
 
+def _types_tables(results: Row) -> Iterator[Table]:
+    yield (
+        ["values", "", "ns of a record", "times one type"],
+        [
+            [
+                row["format"],
+                row["contender"],
+                f"{row['nanoseconds']:,}",
+                f"**{row['times']:.2f}** ({{:.2f}} to {{:.2f}})".format(*row["times_quartiles"]),
+            ]
+            for row in results["results"]
+        ],
+    )
+
+
 def _text_tables(results: Row) -> Iterator[Table]:
     yield (
         ["values, bytes", "", "rows/s", "times kafka", "times kafka, tuned", "CPU of a row"],
@@ -330,6 +345,7 @@ TABLES: Final = {
     "upsert": _upsert_tables,
     "changes": _changes_tables,
     "text": _text_tables,
+    "record_types": _types_tables,
     "stream": _stream_tables,
     "formats": _formats_tables,
     "write": _write_tables,

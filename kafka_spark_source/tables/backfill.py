@@ -65,38 +65,54 @@ def _part(each: PlannedRange, number: int, total: int) -> PlannedRange:
 
 
 class Backfills:
-    """The unfinished backfills of one query, a file for each in the folder of its checkpoint."""
+    """The unfinished backfills of one query, a file for each in the folder of its checkpoint.
+
+    A topic has one. An older one, which was not removed before a crash, does not count.
+    """
 
     def __init__(self, checkpoint: str) -> None:
         self._folder = f"{checkpoint.rstrip('/')}/{_FOLDER}"
 
     def all(self, spark: SparkSession) -> list[Backfill]:
-        """All of them, the oldest first.
+        """The one of each topic, the oldest first.
 
         Raises:
             KafkaConfigError: A file cannot be read.
         """
+        newest = {each.topic: each for each in self._read(spark)}
+        return sorted(newest.values(), key=_age)
+
+    def _read(self, spark: SparkSession) -> list[Backfill]:
         if not exists(spark, self._folder):
             return []
         _, folders = listed(spark, self._folder)
         paths = [f"{self._folder}/{each}" for each in folders if "/" not in each]
         # A write or a removal that was cut off leaves no line.
         read = [_from_json(line, path) for path in paths for line in read_lines(spark, path)]
-        return sorted(read, key=lambda each: (each.at_ms, each.id))
+        return sorted(read, key=_age)
 
     def add(self, spark: SparkSession, backfill: Backfill) -> None:
-        """Keep a backfill, in the place of older ones of its topic."""
+        """Keep a backfill, in the place of an older one of its topic."""
         rows = spark.createDataFrame([(_to_json(backfill),)], "value string").coalesce(1)
         rows.write.mode("overwrite").text(f"{self._folder}/{backfill.id}")
-        for each in self.all(spark):
-            if each.topic == backfill.topic and each.id != backfill.id:
-                self.remove(spark, each)
+        self._remove(spark, [each for each in self._of(spark, backfill) if each.id != backfill.id])
 
     def remove(self, spark: SparkSession, backfill: Backfill) -> None:
-        """Forget a backfill."""
-        path = f"{self._folder}/{backfill.id}"
-        names, _ = listed(spark, path)
-        remove(spark, path, [*names, ""])
+        """Forget a backfill, and older ones of its topic before it."""
+        self._remove(spark, self._of(spark, backfill))
+
+    def _of(self, spark: SparkSession, backfill: Backfill) -> list[Backfill]:
+        return [each for each in self._read(spark) if each.topic == backfill.topic]
+
+    def _remove(self, spark: SparkSession, backfills: Iterable[Backfill]) -> None:
+        for each in backfills:
+            path = f"{self._folder}/{each.id}"
+            names, _ = listed(spark, path)
+            remove(spark, path, [*names, ""])
+
+
+def _age(backfill: Backfill) -> tuple[float, str]:
+    return backfill.at_ms, backfill.id
 
 
 def _to_json(backfill: Backfill) -> str:

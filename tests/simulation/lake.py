@@ -8,6 +8,7 @@ effect the driver may die, or the client may get an error though the effect is t
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,8 @@ class Lake:
         tables: Table -> its commits, each the mark and the offsets of its rows.
         planned: Micro-batch -> topic -> its range; finished: the ones that Spark takes for done.
         ends: Topic -> the end of its log.
-        dropped: Topics whose tables were dropped, and are to be filled anew.
+        unasked: Topics whose tables were dropped, and of which no backfill was kept since.
+        numbers: The time, as backfills keep it.
     """
 
     is_delta: bool
@@ -82,7 +84,8 @@ class Lake:
     planned: list[dict[str, tuple[int, int]]] = field(default_factory=list)
     finished: set[int] = field(default_factory=set)
     ends: Counter[str] = field(default_factory=Counter)
-    dropped: set[str] = field(default_factory=set)
+    unasked: set[str] = field(default_factory=set)
+    numbers: int = 0
     trouble: Trouble = field(default_factory=Trouble)
     steps: int = 0
     is_dead: bool = False
@@ -103,6 +106,10 @@ class Lake:
         self.step()
         yield
         self.step()
+
+    def tick(self) -> int:
+        self.numbers += 1
+        return self.numbers
 
     # The catalog and its tables.
 
@@ -135,7 +142,7 @@ class Lake:
 
     def drop(self, topic: str) -> None:
         """Drop the tables of a topic; from now on runs are to fill them anew."""
-        self.dropped.add(topic)
+        self.unasked.add(topic)
         for each in TYPES.get(topic, (None,)):
             self.tables.pop(table_of(topic, each), None)
 
@@ -168,6 +175,7 @@ class Lake:
             self.files[path] = []
         with self.effect():
             self.files[path] = lines
+            self.unasked -= {json.loads(each).get("topic") for each in lines}
 
     def session(self) -> Any:
         """What the product needs of a session."""
@@ -196,11 +204,13 @@ class Lake:
         )  # fmt: skip
         before = PlannedBefore(len(self.planned) - 1, 0.0)
         with product_in(self), patch.object(micro_batch, "planned_before", lambda *_: before):
+            # A job may be started again with or without the argument.
+            asked = sorted(self.unasked if trouble.dies_at else {*TOPICS})
             progress, run, spark = Progress(), Run(), self.session()
             batches = TablesOfMicroBatch(arguments, _FOLDER, progress, run)
             backfiller = Backfiller(spark, arguments, Backfills(_FOLDER), run, progress)
             try:
-                backfill_plan.plan_backfills(spark, arguments, _FOLDER, sorted(self.dropped))
+                backfill_plan.plan_backfills(spark, arguments, _FOLDER, asked)
                 batches.catch_up(spark)
                 slices = self._slices(backfiller)
                 self._micro_batches(batches, slices)
@@ -325,6 +335,7 @@ def product_in(lake: Lake) -> Iterator[None]:
     with (
         patch.object(TopicTable, "all_of", all_of),
         patch.object(writer.TableWriter, "_target", target),
+        patch.object(backfill, "now_ms", lake.tick),
         patch.object(writer.TableWriter, "has_table", lake.has_table),
         patch.object(writer, "last_marker", lake.last_marker),
         patch.multiple(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -12,9 +14,10 @@ from hypothesis import strategies as st
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.tables import backfill as module
 from kafka_spark_source.tables.backfill import Backfill, Backfills
 from kafka_spark_source.tables.ranges import count, joined
-from tests.simulation.lake import Lake, product_in
+from tests.simulation.lake import DriverDied, Lake, product_in
 
 _RANGES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 2**62), st.integers(1, 2**40)),
@@ -60,6 +63,21 @@ def test_a_backfill_is_kept_until_it_is_removed_or_replaced() -> None:
         for each in (again, other):
             backfills.remove(spark, each)
         assert backfills.all(spark) == []
+
+
+def test_an_older_one_that_a_crash_has_left_does_not_count() -> None:
+    lake = Lake(is_delta=True)
+    spark, backfills = lake.session(), Backfills("/checkpoint")
+    with product_in(lake):
+        older = Backfill.planned("t", [planned(0, 0, 5)], 2)
+        newer = Backfill.planned("t", [planned(0, 0, 9)], 2)
+        with patch.object(module, "remove", side_effect=DriverDied), suppress(DriverDied):
+            for each in (older, newer):
+                backfills.add(spark, each)
+        assert len(lake.files) == 2
+        assert backfills.all(spark) == [newer]
+        backfills.remove(spark, newer)
+        assert (lake.files, backfills.all(spark)) == ({}, [])
 
 
 @pytest.mark.parametrize(
