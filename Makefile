@@ -37,8 +37,8 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 
 # Three parts run at a time on two cores, the longest first and the shortest last, so that all lanes
 # end together: tests wait for brokers and for each other an eighth of their time.
-PARTS := test-integration test-protocol test-spark test-oldest \
-	test-change-data-$(CONNECTOR_SPARK) test-conformance lint test-hostile test-sail
+PARTS := test-integration test-protocol test-change-data-$(CONNECTOR_SPARK) test-spark \
+	test-oldest test-conformance lint test-hostile test-sail
 ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 	$(LAKE_SPARKS:%=test-change-data-%) test-spark $(OTHER_SPARKS:%=test-spark-%) test-hostile \
 	test-slow-brokers test-one-record-batches test-planted test-sail lint

@@ -9,8 +9,8 @@ from tests.formats.debezium.matrix_cells import EXACT, REFUSED
 from tests.formats.debezium.matrix_pairs import altered_of, pairs_across, pairs_of
 from tests.formats.debezium.matrix_table import ROWS
 
-QUICK = {("told", "adaptive"), ("avro", "connect")}
-QUICK_ACROSS = {("avro", "adaptive", "connect"), ("avro", "isostring", "microseconds")}
+QUICK = {("avro", "connect")}
+QUICK_ACROSS = {("avro", "adaptive", "connect")}
 CONNECTORS = [
     pytest.param(converter, mode, marks=[pytest.mark.slow] * ((converter, mode) not in QUICK))
     for converter in CONVERTERS
