@@ -196,7 +196,9 @@ class TopicsToTables:
         run.begun(str(query.id))
         backfiller.start(query, to_the_end=bool({"availableNow", "once"} & {*trigger}))
         own, provider = isolated(self._spark), self._arguments.layout.provider
-        return TablesQuery(query, progress, backfiller, lambda table: size_of(own, table, provider))
+        return TablesQuery(
+            *(query, progress, backfiller, run), lambda table: size_of(own, table, provider)
+        )
 
     def _topics(self) -> list[str]:
         """The topics that exist now, sorted."""
@@ -222,12 +224,14 @@ class TablesQuery:
         query: StreamingQuery,
         progress: Progress,
         backfiller: Backfiller,
+        run: Run,
         size_of: Callable[[str], Size],
     ) -> None:
         self.query = query
         self._size_of = size_of
         self._progress = progress
         self._backfiller = backfiller
+        self._run = run
 
     def __repr__(self) -> str:
         return f"<TablesQuery {self.query.id}, {len(self.tables())} tables>"
@@ -262,9 +266,16 @@ class TablesQuery:
         return ended
 
     def stop(self) -> None:
-        """Stop the query, and its backfills after the slices that are being written."""
+        """Stop the query and its backfills, and wait for the tables that are being written.
+
+        Spark's own `stop` does not wait: a table that is dropped then may get files again.
+
+        Raises:
+            TableError: Tables are still being written after ten minutes.
+        """
         self._backfiller.stop()
         self.query.stop()
+        self._run.end()
 
     def tables(self) -> list[TableProgress]:
         """The tables that this run has had to do with, sorted by topic."""

@@ -66,7 +66,7 @@ class Run:
             self._is_over = True
             if not self._condition.wait_for(lambda: not self._writers, _WAIT_SECONDS):
                 raise TableError(
-                    "the run of this query before is still writing: stop it, and start again"
+                    "tables of this query are still being written: wait, and try again"
                 )
 
     def begun(self, id_: str) -> None:

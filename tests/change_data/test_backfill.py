@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -121,6 +122,29 @@ def test_a_table_that_cannot_be_filled_fails_the_run(
         running.awaitTermination(100)
     monkeypatch.undo()
     shop.run()
+    assert shop.rows(topic) == rows_of(range(3))
+
+
+def test_nothing_is_written_after_stop(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = shop.topic("a", partitions=1)
+    shop.send(topic, orders(range(3)))
+    shop.run()
+    drop(shop, topic)
+    begun, written = Event(), Event()
+    real = TableWriter.write
+
+    def write(self: TableWriter, spark: SparkSession, topic: str, work: Work) -> None:
+        begun.set()
+        real(self, spark, topic, work)
+        written.set()
+
+    monkeypatch.setattr(TableWriter, "write", write)
+    running = shop.tables().start(
+        shop.checkpoint, trigger={"processingTime": "1 minute"}, backfill=[topic]
+    )
+    assert begun.wait(300)
+    running.stop()
+    assert written.is_set()
     assert shop.rows(topic) == rows_of(range(3))
 
 

@@ -71,7 +71,7 @@ def test_the_end_waits_for_what_is_written() -> None:
 def test_a_run_that_does_not_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WAIT_SECONDS", 0.01)
     run = Run()
-    with run.writing(), pytest.raises(TableError, match="is still writing"):
+    with run.writing(), pytest.raises(TableError, match="still being written"):
         run.end()
 
 
