@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_protocol.client.clock import now_ms
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables.checkpoint import read_lines
+from kafka_spark_source.tables.checkpoint import NO_PATH, read_lines
 from kafka_spark_source.tables.files import exists, listed, remove
 from kafka_spark_source.tables.ranges import count, from_row, to_row
 
@@ -88,7 +89,7 @@ class Backfills:
         _, folders = listed(spark, self._folder)
         paths = [f"{self._folder}/{each}" for each in folders if "/" not in each]
         # A write or a removal that was cut off leaves no line.
-        read = [_from_json(line, path) for path in paths for line in read_lines(spark, path)]
+        read = [_from_json(line, path) for path in paths for line in _lines(spark, path)]
         return sorted(read, key=_age)
 
     def add(self, spark: SparkSession, backfill: Backfill) -> None:
@@ -109,6 +110,15 @@ class Backfills:
             path = f"{self._folder}/{each.id}"
             names, _ = listed(spark, path)
             remove(spark, path, [*names, ""])
+
+
+def _lines(spark: SparkSession, path: str) -> list[str]:
+    try:
+        return read_lines(spark, path)
+    except PySparkException as error:
+        if NO_PATH in str(error):  # another run has just removed it
+            return []
+        raise
 
 
 def _age(backfill: Backfill) -> tuple[float, str]:

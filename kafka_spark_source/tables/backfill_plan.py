@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import logging
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -15,6 +16,7 @@ from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.streaming.logs import StreamLogs
 from kafka_spark_source.tables.arguments import Arguments
@@ -23,6 +25,8 @@ from kafka_spark_source.tables.checkpoint import finished
 from kafka_spark_source.tables.late import LateTopics
 from kafka_spark_source.tables.ranges import by_topic, without
 from kafka_spark_source.tables.writer import TableWriter
+
+_log = logging.getLogger(__name__)
 
 _STEP: Final = 1_000_000
 """The most offsets of a slice, unless maxOffsetsPerTrigger says less or more."""
@@ -40,11 +44,16 @@ def plan_backfills(
         KafkaConfigError: The query does not read a topic, or the checkpoint cannot be read.
         KafkaError: No broker can be reached.
     """
+    if not topics:
+        return
+    _check_read(topics, arguments)
     writer = TableWriter(arguments)
     missing = [each for each in topics if not writer.has_table(spark, each)]
     if not missing:
         return
     batch_id, ends = finished(spark, checkpoint)
+    if batch_id < 0:
+        _log.warning("backfill has no effect at the first start: startingOffsets says what is read")
     late = LateTopics(checkpoint).before(spark, batch_id + 1).topics
     limit = parse_stream_options(arguments.options).limits.max_offsets
     backfills = Backfills(checkpoint)
@@ -54,7 +63,7 @@ def plan_backfills(
 
 
 def _before(ends: Offsets, arguments: Arguments, topics: Collection[str]) -> list[PlannedRange]:
-    """All that the topics have before some offsets.
+    """All that the topics have before some offsets; less, if one was created again and is shorter.
 
     Raises:
         As from `plan_backfills`.
@@ -64,18 +73,31 @@ def _before(ends: Offsets, arguments: Arguments, topics: Collection[str]) -> lis
     try:
         deadline = Deadline.after(cluster.config.api_timeout_ms)
         logs = StreamLogs(cluster, options.strategy, partitions_ttl_ms=options.partitions_ttl_ms)
-        existing = logs.assignment(deadline).existing
-        _check_read(topics, {each.topic: each.topic for each in existing})
-        read = {tp for tp in ends if tp.topic in topics and tp in existing}
+        latest = logs.latest_offsets(frozenset(), deadline).ends
+        read = {tp for tp in ends if tp.topic in topics and tp in latest}
         earliest = logs.earliest_offsets(read, deadline)
         ids = logs.topic_ids(read, deadline)
     finally:
         cluster.close()
-    ranges = (OffsetRange(tp, at, ends[tp]) for tp, at in sorted(earliest.items()) if at < ends[tp])
-    return [PlannedRange(each, ids.get(each.topic_partition.topic)) for each in ranges]
+    ranges = (
+        OffsetRange(tp, at, max(at, min(ends[tp], latest[tp]))) for tp, at in earliest.items()
+    )
+    return [
+        PlannedRange(each, ids.get(each.topic_partition.topic))
+        for each in sorted(ranges)
+        if not each.is_empty
+    ]
 
 
-def _check_read(topics: Collection[str], existing: Mapping[str, str]) -> None:
+def _check_read(topics: Collection[str], arguments: Arguments) -> None:
+    options = parse_stream_options(arguments.options)
+    cluster = Cluster(ClientConfig.from_options(options.kafka))
+    try:
+        deadline = Deadline.after(cluster.config.api_timeout_ms)
+        partitions = resolve(cluster, options.strategy, deadline).existing
+    finally:
+        cluster.close()
+    existing = {each.topic: each.topic for each in partitions}
     for each in topics:
         if each not in existing:
             raise KafkaConfigError(

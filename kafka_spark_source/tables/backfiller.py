@@ -101,7 +101,8 @@ class Backfiller:
                 self._writer.write(self._spark, backfill.topic, work)
             left -= count(ranges)
             self._left[backfill.id] = left
-            self._progress.filling(backfill.topic, left)
+            tables = self._writer.tables_of(backfill.topic)
+            self._progress.filling(backfill.topic, left, tables=tables)
             yield
         self._backfills.remove(self._spark, backfill)
 

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple, TypeAlias
 MEMBERS: Final = "pykafka.unions"
 """The property."""
 
+_NUMBERS: Final = {"int", "long", "float", "double"}
+
 Members: TypeAlias = Mapping[str, Sequence[str]]
 """Path of a struct in the records -> the types of its fields."""
 
@@ -35,10 +37,15 @@ def merged_members(noted: Mapping[str, str], members: Members) -> tuple[Members,
     before = _read(noted.get(MEMBERS, ""))
     for path, now in members.items():
         known = before.get(path, ())
-        if [*now[: len(known)]] != [*known[: len(now)]]:
+        if not all(map(_may_be, known, now)):
             return before, Changed(path, known, now)
     longest = {path: max(before.get(path, ()), now, key=len) for path, now in members.items()}
     return {**before, **longest}, None
+
+
+def _may_be(before: str, now: str) -> bool:
+    """Whether a member is the same type, or a wider or narrower number."""
+    return before == now or {before, now} <= _NUMBERS
 
 
 def _read(text: str) -> Members:

@@ -68,6 +68,7 @@ class Progress:
         self._lock = threading.Lock()
         self._tables: dict[str, TableProgress] = {}
         self._fillings: dict[str, tuple[int, str]] = {}
+        self._filled: dict[str, tuple[str, ...]] = {}
         self.failure: KafkaError | None = None
         """Why a micro-batch failed, and with it the query."""
 
@@ -82,12 +83,17 @@ class Progress:
         to_fill, reason = self._fillings.get(topic, (0, ""))
         is_filling = to_fill and table.state is State.WRITTEN
         state = State.FILLING if is_filling else table.state
-        return replace(table, state=state, reason=table.reason or reason, to_fill=to_fill)
+        tables = table.tables or self._filled.get(topic, ())
+        reason = table.reason or reason
+        return replace(table, state=state, reason=reason, to_fill=to_fill, tables=tables)
 
-    def filling(self, topic: str, to_fill: int, reason: str = "") -> None:
+    def filling(
+        self, topic: str, to_fill: int, reason: str = "", tables: tuple[str, ...] = ()
+    ) -> None:
         """A table is filled anew, and lacks so many offsets; with the reason of a failure."""
         with self._lock:
             self._fillings[topic] = to_fill, reason
+            self._filled[topic] = tables or self._filled.get(topic, ())
 
     def written(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from kafka_spark_source.tables.commits import Marker
+from kafka_spark_source.tables.errors import TableError
 
 
 def append(rows: DataFrame, table: str, provider: str, marker: Marker) -> None:
@@ -19,8 +20,14 @@ def append(rows: DataFrame, table: str, provider: str, marker: Marker) -> None:
         table: The name, as SQL spells it.
         provider: `delta` or `iceberg`.
         marker: What the commit says.
+
+    Raises:
+        TableError: The table does not exist.
     """
     if provider == "delta":
+        if not rows.sparkSession.catalog.tableExists(table):
+            # `saveAsTable` would make it: without its mark, and with some of the records.
+            raise TableError(f"the table {table} was dropped while it was written")
         options = {"userMetadata": marker.json()}
         # Delta itself skips a micro-batch that it has, if two drivers write at the same time.
         options |= {"txnAppId": marker.query_id, "txnVersion": str(marker.batch_id)}

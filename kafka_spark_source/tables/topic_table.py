@@ -189,13 +189,14 @@ class TopicTable:
     def members(self) -> Mapping[str, Sequence[str]]:
         """Path of a struct in the records -> the types of its fields `member0`, `member1`.
 
-        Only of the record type, if the table has one.
+        Columns have the same name in whichever case. A record type's table has only its own, by
+        paths without the type's member, whose name may become longer.
         """
-        own = None if self.member is None else f"value.{self.member}"
+        own = "" if self.member is None else f"value.{self.member}."
         return {
-            path: types
+            path.removeprefix(own[:-1]).lower(): types
             for path, types in self.read.members.items()
-            if own is None or f"{path}.".startswith(f"{own}.")
+            if f"{path}.".startswith(own)
         }
 
     def _changes(self) -> changes.Arguments:

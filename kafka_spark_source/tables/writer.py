@@ -189,6 +189,11 @@ class TableWriter:
             raise failures[0]
 
     def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
+        if work.is_backfill and known.is_new and is_first and work.batch_id > 0:
+            raise TableError(
+                f"the table {known.target.name} was dropped while it was filled anew: stop the "
+                "query, drop the table, and start it again with `backfill`"
+            )
         ranges = work.ranges
         # What was late may have been written at this run's start, with the same micro-batch.
         is_repeated = work.since_ms is not None

@@ -15,6 +15,7 @@ from kafka_protocol.arrow_io.topic import create_topic
 from kafka_spark_source.tables import topics_to_tables
 from kafka_spark_source.tables.progress import TableProgress
 from kafka_spark_source.tables.query import TopicsToTables
+from tests.admin import Admin
 from tests.change_data.lake import ICEBERG
 
 SCHEMA: Final = "id bigint, name string"
@@ -57,6 +58,13 @@ class Shop:
         topic = f"{self.prefix}.{name}"
         create_topic(topic, {"bootstrap.servers": self._servers}, partitions=partitions)
         return topic
+
+    def recreate(self, name: str) -> None:
+        """Delete a topic of one partition, and create it again when it is gone."""
+        topic = f"{self.prefix}.{name}"
+        admin = Admin(self._servers, replicas=1)
+        admin.delete(topic)
+        admin.create(topic, 1, {})
 
     def send(self, topic: str, records: Iterable[tuple[Key, Any]]) -> None:
         """Write records; a value that is neither None nor bytes is a document of JSON."""

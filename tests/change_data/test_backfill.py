@@ -91,6 +91,20 @@ def test_the_files_of_tables(shop: Shop, capsys: pytest.CaptureFixture[str]) -> 
     assert "MB a file" in capsys.readouterr().out
 
 
+def test_a_shorter_topic_of_the_same_name_is_read_once(shop: Shop) -> None:
+    topic = shop.topic("a", partitions=1)
+    shop.send(topic, orders(range(60)))
+    tolerant: dict[str, Any] = {"options": {"failOnDataLoss": "false"}}
+    shop.run(**tolerant)
+    drop(shop, topic)
+    shop.recreate("a")
+    shop.send(topic, orders(range(100, 120)))
+    shop.run(backfill=[topic], **tolerant)
+    shop.send(topic, orders(range(120, 200)))
+    shop.run(backfill=[topic], **tolerant)
+    assert shop.rows(topic) == rows_of(range(100, 200))
+
+
 def test_the_newest_record_of_each_key(shop: Shop) -> None:
     topic = shop.topic("customers")
     upsert = {"rows": "upsert", "options": {"key.format": "raw"}}

@@ -346,7 +346,11 @@ def product_in(lake: Lake) -> Iterator[None]:
             remove=lake.remove,
         ),
         patch.multiple(
-            backfill_plan, finished=lake.last_finished, _before=_before, parse_stream_options=_limit
+            backfill_plan,
+            finished=lake.last_finished,
+            _before=_before,
+            _check_read=lambda *_: None,
+            parse_stream_options=_limit,
         ),
         patch.object(late, "exists", lake.exists),
         patch.object(late, "read_lines", lake.read_lines),

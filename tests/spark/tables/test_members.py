@@ -14,6 +14,7 @@ from kafka_spark_source.tables.members import MEMBERS, Changed, Members, as_prop
         ({}, {"u": ["A", "B"]}, {"u": ["A", "B"]}),
         ({"u": ["A", "B"]}, {"u": ["A", "B", "C"]}, {"u": ["A", "B", "C"]}),
         ({"u": ["A", "B", "C"]}, {"u": ["A", "B"]}, {"u": ["A", "B", "C"]}),
+        ({"u": ["int", "A"]}, {"u": ["long", "A", "B"]}, {"u": ["long", "A", "B"]}),
         ({"u": ["A", "B"]}, {"v": ["X", "Y"]}, {"u": ["A", "B"], "v": ["X", "Y"]}),
     ],
 )

@@ -150,13 +150,17 @@ class Writer:
 
 def test_a_commit_says_what_it_is() -> None:
     marker, writer = Marker.of("q", 3, [planned(0, A)]), Writer()
-    rows: Any = SimpleNamespace(write=writer, writeTo=lambda _table: writer)
+    exist = {"t"}
+    spark = SimpleNamespace(catalog=SimpleNamespace(tableExists=exist.__contains__))
+    rows: Any = SimpleNamespace(write=writer, writeTo=lambda _table: writer, sparkSession=spark)
     sink.append(rows, "t", "delta", marker)
     assert writer.options_ == {
         "userMetadata": marker.json(),
         **{"txnAppId": "q", "txnVersion": "3"},
     }
     assert ("saveAsTable", "t") in writer.calls
+    with pytest.raises(TableError, match="was dropped while it was written"):
+        sink.append(rows, "u", "delta", marker)
     writer.options_ = {}
     sink.append(rows, "t", "iceberg", marker)
     expected = {f"snapshot-property.{each}": v for each, v in marker.properties().items()}
