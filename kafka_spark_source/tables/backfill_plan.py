@@ -16,7 +16,6 @@ from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.planning.rate_limits import Offsets
-from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.streaming.logs import StreamLogs
 from kafka_spark_source.tables.arguments import Arguments
@@ -32,6 +31,21 @@ _STEP: Final = 1_000_000
 """The most offsets of a slice, unless maxOffsetsPerTrigger says less or more."""
 
 
+def check_read(topics: Sequence[str], existing: Sequence[str]) -> None:
+    """Refuse topics that the query does not read.
+
+    Raises:
+        KafkaConfigError: One of them is not among the existing ones.
+    """
+    for each in topics:
+        if each not in existing:
+            known = {name: name for name in existing}
+            raise KafkaConfigError(
+                f"backfill has {each!r}, which is not a topic that the query reads"
+                f"{did_you_mean(each, known, before=': ')}"
+            )
+
+
 def plan_backfills(
     spark: SparkSession, arguments: Arguments, checkpoint: str, topics: Sequence[str]
 ) -> None:
@@ -41,12 +55,9 @@ def plan_backfills(
     anyway. Must run before anything is written.
 
     Raises:
-        KafkaConfigError: The query does not read a topic, or the checkpoint cannot be read.
+        KafkaConfigError: The checkpoint cannot be read.
         KafkaError: No broker can be reached.
     """
-    if not topics:
-        return
-    _check_read(topics, arguments)
     writer = TableWriter(arguments)
     missing = [each for each in topics if not writer.has_table(spark, each)]
     if not missing:
@@ -54,6 +65,7 @@ def plan_backfills(
     batch_id, ends = finished(spark, checkpoint)
     if batch_id < 0:
         _log.warning("backfill has no effect at the first start: startingOffsets says what is read")
+        return
     late = LateTopics(checkpoint).before(spark, batch_id + 1).topics
     limit = parse_stream_options(arguments.options).limits.max_offsets
     backfills = Backfills(checkpoint)
@@ -87,20 +99,3 @@ def _before(ends: Offsets, arguments: Arguments, topics: Collection[str]) -> lis
         for each in sorted(ranges)
         if not each.is_empty
     ]
-
-
-def _check_read(topics: Collection[str], arguments: Arguments) -> None:
-    options = parse_stream_options(arguments.options)
-    cluster = Cluster(ClientConfig.from_options(options.kafka))
-    try:
-        deadline = Deadline.after(cluster.config.api_timeout_ms)
-        partitions = resolve(cluster, options.strategy, deadline).existing
-    finally:
-        cluster.close()
-    existing = {each.topic: each.topic for each in partitions}
-    for each in topics:
-        if each not in existing:
-            raise KafkaConfigError(
-                f"backfill has {each!r}, which is not a topic that the query reads"
-                f"{did_you_mean(each, existing, before=': ')}"
-            )

@@ -16,7 +16,7 @@ from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Arguments, check_lists, parse
 from kafka_spark_source.tables.backfill import Backfills
-from kafka_spark_source.tables.backfill_plan import plan_backfills
+from kafka_spark_source.tables.backfill_plan import check_read, plan_backfills
 from kafka_spark_source.tables.backfiller import Backfiller
 from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.names import Names
@@ -169,17 +169,19 @@ class TopicsToTables:
             )
         check_lists({"backfill": backfill})
         check_provider(self._spark, self._arguments.layout.provider)
-        names = Names(self._arguments.table_of)
-        for topic in self._topics():
+        names, topics = Names(self._arguments.table_of), self._topics()
+        check_read(backfill, topics)
+        for topic in topics:
             self._arguments.rows_of(topic)
             # Record types are known when schemas are found, for the first write.
             if not self._arguments.table_of.has_types:
                 names.of(topic)
         progress, run, folder = Progress(), Run(), checkpoint.rstrip("/")
         end_run_before(self._spark, folder)
-        plan_backfills(isolated(self._spark), self._arguments, folder, backfill)
+        own = isolated(self._spark)
+        plan_backfills(own, self._arguments, folder, backfill)
         batches = TablesOfMicroBatch(self._arguments, checkpoint, progress, run)
-        batches.catch_up(isolated(self._spark))
+        batches.catch_up(own)
         self._spark.dataSource.register(KafkaRanges)
         ranges = (
             self._spark.readStream.format(KafkaRanges.name())
@@ -190,12 +192,10 @@ class TopicsToTables:
         writer = ranges.writeStream.foreachBatch(batches).trigger(**trigger)
         writer = writer.option("checkpointLocation", checkpoint)
         query = (writer.queryName(name) if name else writer).start()
-        backfiller = Backfiller(
-            *(isolated(self._spark), self._arguments, Backfills(checkpoint), run, progress)
-        )
+        backfiller = Backfiller(own, self._arguments, Backfills(checkpoint), run, progress)
         run.begun(str(query.id))
         backfiller.start(query, to_the_end=bool({"availableNow", "once"} & {*trigger}))
-        own, provider = isolated(self._spark), self._arguments.layout.provider
+        provider = self._arguments.layout.provider
         return TablesQuery(
             *(query, progress, backfiller, run), lambda table: size_of(own, table, provider)
         )

@@ -349,7 +349,6 @@ def product_in(lake: Lake) -> Iterator[None]:
             backfill_plan,
             finished=lake.last_finished,
             _before=_before,
-            _check_read=lambda *_: None,
             parse_stream_options=_limit,
         ),
         patch.object(late, "exists", lake.exists),
