@@ -31,7 +31,7 @@ from kafka_spark_source.columns.catalog_table import (
     with_kept_options,
     with_options,
 )
-from kafka_spark_source.columns.payloads import columns_of, encoder_of, stages_of
+from kafka_spark_source.columns.payloads import ReadPayloads, encoder_of
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -117,7 +117,7 @@ class KafkaDataSource(DataSource):
 
         The types of decoded keys and values come from the schemas that a registry has now.
         """
-        columns = columns_of(self._check_read())
+        columns = ReadPayloads(self._check_read()).columns()
         return with_options(columns, self._created) if self._created else columns
 
     @hide_traceback()
@@ -244,14 +244,14 @@ def _stages(options: ReadOptions, config: ClientConfig, schema: StructType) -> t
     """The stages that make rows of the records of a read.
 
     Raises:
-        KafkaError: As from `stages_of`.
+        KafkaError: As from `ReadPayloads.stages`.
     """
     put_aside = None
     if options.dead_letter_topic is not None:
         from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
 
         put_aside = DeadLetters(options.dead_letter_topic, config).write
-    return stages_of(options, schema, put_aside)
+    return ReadPayloads(options).stages(schema, put_aside)
 
 
 def stream_reader_class() -> type[KafkaStreamReader]:

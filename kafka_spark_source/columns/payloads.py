@@ -7,6 +7,7 @@ Which format, schema or envelope there is, is a matter of `kafka_formats`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
@@ -39,93 +40,115 @@ if TYPE_CHECKING:
     from kafka_formats.query.stage import Stage
 
 
-def columns_of(options: ReadOptions) -> StructType:
-    """All columns of a read. The types of decoded ones come from the schemas that exist now.
+class ReadPayloads:
+    """The payloads of one read, whose schemas are found once, when something asks for them."""
 
-    Raises:
-        KafkaError: A schema cannot be found, or an option has no effect.
-    """
-    changes = _debezium_query(options)
-    if changes is not None:
-        from kafka_spark_source.columns.arrow_types import to_spark_schema  # noqa: PLC0415
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
 
-        return to_spark_schema(changes.schema())
-    _check_mode(options, StructType())
-    types = added_columns(options.formats, options.envelope, options.mode)
-    formats = _query_formats(options)
-    if formats is not None:
-        from kafka_formats.arrow.types import passed_on  # noqa: PLC0415
-        from kafka_spark_source.columns.arrow_types import to_spark  # noqa: PLC0415
+    def columns(self) -> StructType:
+        """All columns of the read. The types of decoded ones come from the schemas that exist now.
 
-        decoded = {name: to_spark(passed_on(each)) for name, each in formats.columns().items()}
-        types = decoded | types
-    return source_schema(
-        include_headers=options.include_headers,
-        include_topic_id=options.include_topic_id,
-        formats=types,
-    )
+        Raises:
+            KafkaError: A schema cannot be found, or an option has no effect.
+        """
+        options = self._options
+        if self._changes is not None:
+            from kafka_spark_source.columns.arrow_types import to_spark_schema  # noqa: PLC0415
 
+            return to_spark_schema(self._changes.schema())
+        _check_mode(options, StructType())
+        types = added_columns(options.formats, options.envelope, options.mode)
+        if self._formats is not None:
+            from kafka_formats.arrow.types import passed_on  # noqa: PLC0415
+            from kafka_spark_source.columns.arrow_types import to_spark  # noqa: PLC0415
 
-def record_types_of(options: ReadOptions) -> Mapping[str, str]:
-    """The record types of a read's values, full name -> member; empty unless they have several.
-
-    Raises:
-        KafkaError: A schema cannot be found.
-    """
-    formats = _query_formats(options)
-    return {} if formats is None else formats.record_types("value")
-
-
-def types_of_members(options: ReadOptions) -> Mapping[str, Sequence[str]]:
-    """Path of a struct in the columns -> the types of its fields `member0`, `member1`.
-
-    Raises:
-        KafkaError: A schema cannot be found.
-    """
-    formats = _query_formats(options)
-    return {} if formats is None else formats.types_of_members()
-
-
-def stages_of(
-    options: ReadOptions, schema: StructType, put_aside: PutAside | None
-) -> tuple[Stage, ...]:
-    """Check a projection, and return what makes its rows of records; nothing if they are rows.
-
-    Args:
-        options: The options of the read.
-        schema: The projection.
-        put_aside: Takes the records that cannot be decoded; None to do as the mode says.
-
-    Raises:
-        KafkaError: The projection does not fit, or a schema cannot be found.
-    """
-    changes = _debezium_query(options)
-    if changes is not None:
-        return changes.stages(_wanted(schema), put_aside)
-    check_projection(
-        schema,
-        include_headers=options.include_headers,
-        formats=options.formats,
-        envelope=options.envelope,
-        mode=options.mode,
-    )
-    _check_mode(options, schema)
-    is_unchanged = options.formats is None and is_as_it_comes(schema)
-    if is_unchanged and not options.envelope.is_upsert:
-        return ()
-    from kafka_formats.query.query_formats import decoder_of  # noqa: PLC0415
-    from kafka_formats.read_stages import ordered_stages  # noqa: PLC0415
-
-    formats, decoder = _query_formats(options), None
-    if not is_unchanged:
-        decoder = decoder_of(
-            _wanted(schema),
-            formats,
-            checked_text=[] if options.mode is None else text_columns(schema, options.formats),
-            mode=options.mode or Mode.FAILFAST,
-            put_aside=put_aside,
+            decoded = self._formats.columns().items()
+            types = {name: to_spark(passed_on(each)) for name, each in decoded} | types
+        return source_schema(
+            include_headers=options.include_headers,
+            include_topic_id=options.include_topic_id,
+            formats=types,
         )
-    return ordered_stages(schema.names, decoder, formats, options.envelope, spill_folder)
+
+    def record_types(self) -> Mapping[str, str]:
+        """The record types of the values, full name -> member; empty unless they have several.
+
+        Raises:
+            KafkaError: A schema cannot be found.
+        """
+        return {} if self._formats is None else self._formats.record_types("value")
+
+    def types_of_members(self) -> Mapping[str, Sequence[str]]:
+        """Path of a struct in the columns -> the types of its fields `member0`, `member1`.
+
+        Raises:
+            KafkaError: A schema cannot be found.
+        """
+        return {} if self._formats is None else self._formats.types_of_members()
+
+    def stages(self, schema: StructType, put_aside: PutAside | None) -> tuple[Stage, ...]:
+        """Check a projection, and return what makes its rows of records; nothing if they are rows.
+
+        Args:
+            schema: The projection.
+            put_aside: Takes the records that cannot be decoded; None to do as the mode says.
+
+        Raises:
+            KafkaError: The projection does not fit, or a schema cannot be found.
+        """
+        if self._changes is not None:
+            return self._changes.stages(_wanted(schema), put_aside)
+        options = self._options
+        check_projection(
+            schema,
+            include_headers=options.include_headers,
+            formats=options.formats,
+            envelope=options.envelope,
+            mode=options.mode,
+        )
+        _check_mode(options, schema)
+        is_unchanged = options.formats is None and is_as_it_comes(schema)
+        if is_unchanged and not options.envelope.is_upsert:
+            return ()
+        from kafka_formats.query.query_formats import decoder_of  # noqa: PLC0415
+        from kafka_formats.read_stages import ordered_stages  # noqa: PLC0415
+
+        decoder = None
+        if not is_unchanged:
+            decoder = decoder_of(
+                _wanted(schema),
+                self._formats,
+                checked_text=[] if options.mode is None else text_columns(schema, options.formats),
+                mode=options.mode or Mode.FAILFAST,
+                put_aside=put_aside,
+            )
+        return ordered_stages(schema.names, decoder, self._formats, options.envelope, spill_folder)
+
+    @cached_property
+    def _formats(self) -> QueryFormats | None:
+        """The formats of keys and values; None if they stay bytes."""
+        if self._options.formats is None:
+            return None
+        from kafka_formats.query.query_formats import QueryFormats  # noqa: PLC0415
+
+        return QueryFormats(self._options.formats, topics_of(self._options.strategy))
+
+    @cached_property
+    def _changes(self) -> DebeziumQuery | None:
+        """The changes that the records are; None if records are what they are."""
+        options = self._options
+        if options.envelope.kind is not Envelope.DEBEZIUM or options.formats is None:
+            return None
+        from kafka_formats.debezium.query import DebeziumQuery  # noqa: PLC0415
+
+        return DebeziumQuery(
+            options.formats,
+            options.envelope.debezium,
+            topics_of(options.strategy),
+            has_headers=options.include_headers,
+            has_topic_ids=options.include_topic_id,
+        )
 
 
 def _wanted(schema: StructType) -> pa.Schema:
@@ -162,30 +185,6 @@ def encoder_of(
         if index is not None
     }
     return encoder_for(options.formats, options.topic, written)
-
-
-def _query_formats(options: ReadOptions) -> QueryFormats | None:
-    """The formats of a read's keys and values; None if they stay bytes."""
-    if options.formats is None:
-        return None
-    from kafka_formats.query.query_formats import QueryFormats  # noqa: PLC0415
-
-    return QueryFormats(options.formats, topics_of(options.strategy))
-
-
-def _debezium_query(options: ReadOptions) -> DebeziumQuery | None:
-    """The changes of a read; None if records are what they are."""
-    if options.envelope.kind is not Envelope.DEBEZIUM or options.formats is None:
-        return None
-    from kafka_formats.debezium.query import DebeziumQuery  # noqa: PLC0415
-
-    return DebeziumQuery(
-        options.formats,
-        options.envelope.debezium,
-        topics_of(options.strategy),
-        has_headers=options.include_headers,
-        has_topic_ids=options.include_topic_id,
-    )
 
 
 def _check_mode(options: ReadOptions, schema: StructType) -> None:

@@ -21,12 +21,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.columns.payloads import (
-    columns_of,
-    record_types_of,
-    stages_of,
-    types_of_members,
-)
+from kafka_spark_source.columns.payloads import ReadPayloads
 from kafka_spark_source.options.read import BatchReadOptions, parse_batch_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.splitting import split
@@ -83,7 +78,8 @@ class TopicRead:
         """
         parsed = _parsed(options_for(options, topic))
         config = ClientConfig.from_options(parsed.kafka)
-        schema = columns_of(parsed)
+        payloads = ReadPayloads(parsed)
+        schema = payloads.columns()
         if columns is not None:
             schema = T.StructType([each for each in schema if each.name in columns])
         if fields is not None:
@@ -93,9 +89,8 @@ class TopicRead:
             from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
 
             put_aside = DeadLetters(parsed.dead_letter_topic, config).write
-        stages = stages_of(parsed, schema, put_aside)
-        members = types_of_members(parsed)
-        return cls(schema, parsed, members, config, range_reader_of(parsed, schema, stages))
+        reader = range_reader_of(parsed, schema, payloads.stages(schema, put_aside))
+        return cls(schema, parsed, payloads.types_of_members(), config, reader)
 
     def frame(self, spark: SparkSession, ranges: Sequence[PlannedRange]) -> DataFrame:
         """The rows of the ranges: the same ones whenever they are computed.
@@ -131,7 +126,7 @@ def record_types(options: Mapping[str, str], topic: str) -> Mapping[str, str]:
     Raises:
         KafkaError: As from `TopicRead.of`.
     """
-    return record_types_of(_parsed(options_for(options, topic)))
+    return ReadPayloads(_parsed(options_for(options, topic))).record_types()
 
 
 def _with_fields(schema: T.StructType, fields: Sequence[str]) -> T.StructType:

@@ -13,8 +13,9 @@ from pyspark.sql.types import LongType, StructType
 
 from kafka_formats.query.decoder import BrokenRecord, Decoder
 from kafka_protocol.errors import KafkaError
-from kafka_spark_source.columns.payloads import columns_of, stages_of
+from kafka_spark_source.columns.payloads import ReadPayloads
 from kafka_spark_source.options.read import parse_batch_options
+from tests.fakes.registry import registry, subjects
 
 READ = {"kafka.bootstrap.servers": "localhost:1", "subscribe": "t"}
 AVRO = READ | {"value.format": "avro", "value.schema": '"long"'}
@@ -29,7 +30,8 @@ def put_aside(records: pa.RecordBatch, broken: Iterator[BrokenRecord]) -> None:
 
 def stages(options: dict[str, str], schema: StructType | None = None) -> Any:
     read = parse_batch_options(options)
-    made = stages_of(read, schema or columns_of(read), put_aside)
+    payloads = ReadPayloads(read)
+    made = payloads.stages(schema or payloads.columns(), put_aside)
     return pickle.loads(pickle.dumps(made))
 
 
@@ -56,6 +58,26 @@ def test_records_that_cannot_be_decoded_are_put_aside(options: dict[str, str]) -
     (decoder,) = (each for each in stages(options) if isinstance(each, Decoder))
     assert decoder.put_aside is put_aside
     assert {"key", "value", "headers", "timestampMs"} <= {*decoder.source_columns}
+
+
+@pytest.mark.parametrize("more", [{}, {"value.subjects": "t-value,u"}])
+def test_a_registry_is_asked_once_for_all_that_a_read_needs(more: dict[str, str]) -> None:
+    """Also because a version that is registered meanwhile would be in the half of it only."""
+    record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}]}
+    versions = {
+        name: [{"schema": json.dumps(record | {"name": name[0].upper()}), "id": number}]
+        for number, name in enumerate(("t__value", "u"), 1)
+    }
+    with registry(subjects(**versions)) as fake:
+        options = {"value.format": "avro", "schema.registry.url": fake.url}
+        payloads = ReadPayloads(parse_batch_options(READ | options | more))
+        columns = payloads.columns()
+        payloads.record_types()
+        payloads.types_of_members()
+        payloads.stages(columns, put_aside)
+        newest = [each for each in fake.paths if each.endswith("/versions/latest")]
+    assert len(newest) == len(more.get("value.subjects", "t-value").split(","))
+    assert len(newest) == len(set(newest))
 
 
 def structs(depth: int) -> str:
@@ -95,7 +117,7 @@ def test_a_column_that_arrow_does_not_pass_on_to_spark_is_refused(depth: int) ->
 def test_a_type_that_arrow_does_not_pass_on_to_spark_is_refused(depth: int) -> None:
     read = parse_batch_options(READ | {"value.format": "json", "value.schema": structs(depth)})
     if depth < 60:
-        assert "value" in columns_of(read).names
+        assert "value" in ReadPayloads(read).columns().names
         return
     with pytest.raises(KafkaError, match="nested more than 60 times, which Arrow does not pass on"):
-        columns_of(read)
+        ReadPayloads(read).columns()
