@@ -52,6 +52,7 @@ _ROWS: Final = (
         "backfiller backfill_plan sizes",
         "tests/change_data/test_backfill.py",
     ),
+    (f"{_SPARK}/tables", "kept", "tests/spark/tables/test_late.py"),
     (f"{_SPARK}/tables", "leftovers", "tests/spark/tables/test_target.py"),
     (
         f"{_SPARK}/tables",

@@ -6,25 +6,21 @@ before that. Its file never changes: the table itself says which slice was the l
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_protocol.client.clock import now_ms
-from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables.checkpoint import NO_PATH, read_lines
 from kafka_spark_source.tables.files import exists, listed, remove
+from kafka_spark_source.tables.kept import Kept
 from kafka_spark_source.tables.ranges import count, from_row, to_row
 
 _FOLDER: Final = "pykafka-backfills"
-_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +84,11 @@ class Backfills:
             return []
         _, folders = listed(spark, self._folder)
         paths = [f"{self._folder}/{each}" for each in folders if "/" not in each]
-        # A write or a removal that was cut off leaves no line.
-        read = [_from_json(line, path) for path in paths for line in _lines(spark, path)]
-        return sorted(read, key=_age)
+        return sorted((each for path in paths for each in _KEPT.values(spark, path)), key=_age)
 
     def add(self, spark: SparkSession, backfill: Backfill) -> None:
         """Keep a backfill, in the place of an older one of its topic."""
-        rows = spark.createDataFrame([(_to_json(backfill),)], "value string").coalesce(1)
-        rows.write.mode("overwrite").text(f"{self._folder}/{backfill.id}")
+        _KEPT.write(spark, f"{self._folder}/{backfill.id}", _content_of(backfill))
         self._remove(spark, [each for each in self._of(spark, backfill) if each.id != backfill.id])
 
     def remove(self, spark: SparkSession, backfill: Backfill) -> None:
@@ -112,41 +105,26 @@ class Backfills:
             remove(spark, path, [*names, ""])
 
 
-def _lines(spark: SparkSession, path: str) -> list[str]:
-    try:
-        return read_lines(spark, path)
-    except PySparkException as error:
-        if NO_PATH in str(error):  # another run has just removed it
-            return []
-        raise
-
-
 def _age(backfill: Backfill) -> tuple[float, str]:
     return backfill.at_ms, backfill.id
 
 
-def _to_json(backfill: Backfill) -> str:
-    content = {
-        "version": _VERSION,
+def _content_of(backfill: Backfill) -> dict[str, Any]:
+    return {
         "id": backfill.id,
         "topic": backfill.topic,
         "ranges": [to_row(each) for each in backfill.ranges],
         "step": backfill.step,
         "at": backfill.at_ms,
     }
-    return json.dumps(content)
 
 
-def _from_json(text: str, path: str) -> Backfill:
-    try:
-        read = json.loads(text)
-        if read["version"] != _VERSION:
-            raise ValueError(f"the version is {read['version']!r}, not {_VERSION}")  # noqa: TRY301
-        ranges: Sequence[PlannedRange] = [*map(from_row, read["ranges"])]
-        id_, topic, step, at_ms = str(read["id"]), str(read["topic"]), int(read["step"]), read["at"]
-        return Backfill(id_, topic, tuple(ranges), max(step, 1), float(at_ms))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise KafkaConfigError(
-            f"{path} has no backfill of a table ({type(error).__name__}: {error}). Was it written "
-            "by a newer version? Else remove it, and fill the table anew"
-        ) from error
+def _backfill_of(content: Any) -> Backfill:
+    ranges = tuple(map(from_row, content["ranges"]))
+    step = max(int(content["step"]), 1)
+    return Backfill(
+        *(str(content["id"]), str(content["topic"]), ranges, step, float(content["at"]))
+    )
+
+
+_KEPT: Final = Kept("backfill of a table", 1, _backfill_of, "remove it, and fill the table anew")

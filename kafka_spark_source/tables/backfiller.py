@@ -54,7 +54,6 @@ class Backfiller:
         self._writer = TableWriter(arguments)
         self._fails = arguments.on_error is OnError.FAIL
         self._stopped = Event()
-        self._left: dict[str, int] = {}
         self._thread: Thread | None = None
 
     def start(self, query: StreamingQuery, *, to_the_end: bool) -> None:
@@ -94,13 +93,13 @@ class Backfiller:
         Raises:
             KafkaError, PySparkException: As from `TableWriter.write`.
         """
-        left = self._left[backfill.id] = count(backfill.ranges)
+        left = count(backfill.ranges)
+        self._progress.filling(backfill.topic, left)
         for number, ranges in enumerate(backfill.slices()):
             work = Work(ranges, backfill.id, number, since_ms=backfill.at_ms, is_backfill=True)
             with self._run.writing(), self._run.topic(backfill.topic):
                 self._writer.write(self._spark, backfill.topic, work)
             left -= count(ranges)
-            self._left[backfill.id] = left
             tables = self._writer.tables_of(backfill.topic)
             self._progress.filling(backfill.topic, left, tables=tables)
             yield
@@ -130,7 +129,7 @@ class Backfiller:
                     return False
         except Exception as error:  # noqa: BLE001 - each table fails for itself
             reason = reason_of(error)
-            self._progress.filling(backfill.topic, self._left[backfill.id], reason)
+            self._progress.not_filled(backfill.topic, reason)
             _log.warning("The table of topic %s is not filled: %s", backfill.topic, reason)
             if self._fails:
                 self._progress.failure = TableError(

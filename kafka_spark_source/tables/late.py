@@ -4,29 +4,23 @@ Spark's checkpoint says how far the query is. A table that could not be written 
 ranges are here, for each micro-batch after which there were such tables. The state of a micro-batch
 is written when all other tables have it, and before Spark takes the micro-batch for done. So a
 micro-batch that runs again after a crash begins with the state of the one before it.
-
-Spark writes and reads the state, so it works wherever a checkpoint does.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
-from typing import Final
+from typing import Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables.checkpoint import NO_PATH, read_lines
 from kafka_spark_source.tables.files import exists
+from kafka_spark_source.tables.kept import Kept
 from kafka_spark_source.tables.ranges import from_row, to_row
 
 _FOLDER: Final = "pykafka-tables"
-_VERSION: Final = 1
 _SLOTS: Final = (1, 2, 3)
 
 
@@ -103,32 +97,25 @@ class LateTopics:
         newest, before = _newest(states), _newest(e for e in states if e.batch_id < batch_id)
         free = next(each for each in _SLOTS if each not in {newest.slot, before.slot})
         state = LateState(batch_id, topics, free, newest.number + 1)
-        rows = spark.createDataFrame([(_to_json(state),)], "value string").coalesce(1)
-        rows.write.mode("overwrite").text(f"{self._folder}/{state.slot}")
+        _KEPT.write(spark, f"{self._folder}/{state.slot}", _content_of(state))
         return state
 
     def _states(self, spark: SparkSession) -> list[LateState]:
-        states: list[LateState] = []
         if not exists(spark, self._folder):
-            return states
-        for slot in _SLOTS:
-            path = f"{self._folder}/{slot}"
-            try:
-                lines = read_lines(spark, path)
-            except PySparkException as error:
-                if NO_PATH in str(error):
-                    continue
-                raise
-            # An attempt that was cut off leaves no line: its micro-batch runs again.
-            states += [_from_json(each, slot, path) for each in lines]
-        return states
+            return []
+        return [
+            replace(each, slot=slot)
+            for slot in _SLOTS
+            # An attempt that was cut off leaves none: its micro-batch runs again.
+            for each in _KEPT.values(spark, f"{self._folder}/{slot}")
+        ]
 
 
 def _newest(states: Iterable[LateState]) -> LateState:
     return max(states, key=lambda each: (each.batch_id, each.number), default=LateState())
 
 
-def _to_json(state: LateState) -> str:
+def _content_of(state: LateState) -> dict[str, Any]:
     topics = {
         topic: {
             "ranges": [to_row(each) for each in late.ranges],
@@ -138,34 +125,20 @@ def _to_json(state: LateState) -> str:
         }
         for topic, late in state.topics.items()
     }
-    content = {
-        "version": _VERSION,
-        "batch": state.batch_id,
-        "number": state.number,
-        "topics": topics,
+    return {"batch": state.batch_id, "number": state.number, "topics": topics}
+
+
+def _state_of(content: Any) -> LateState:
+    topics = {
+        topic: LateTopic(
+            tuple(map(from_row, late["ranges"])), late["since"], late["reason"], late["at"]
+        )
+        for topic, late in content["topics"].items()
     }
-    return json.dumps(content)
+    return LateState(index(content["batch"]), topics, number=index(content["number"]))
 
 
-def _check_version(version: object) -> None:
-    if version != _VERSION:
-        raise ValueError(f"the version is {version!r}, not {_VERSION}")
-
-
-def _from_json(text: str, slot: int, path: str) -> LateState:
-    try:
-        read = json.loads(text)
-        _check_version(read["version"])
-        topics = {
-            topic: LateTopic(
-                tuple(map(from_row, late["ranges"])), late["since"], late["reason"], late["at"]
-            )
-            for topic, late in read["topics"].items()
-        }
-        return LateState(index(read["batch"]), topics, slot, index(read["number"]))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise KafkaConfigError(
-            f"{path} has no state of late tables ({type(error).__name__}: {error}): it has the "
-            "offsets that some tables did not get. Was it written by a newer version? Else restore "
-            "it from a backup of the checkpoint"
-        ) from error
+_KEPT: Final = Kept(
+    *("state of late tables, with the offsets that some tables did not get", 1, _state_of),
+    "restore it from a backup of the checkpoint",
+)

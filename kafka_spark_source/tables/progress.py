@@ -61,14 +61,22 @@ class TableProgress:
     tables: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Filling:
+    """A table that is filled anew: the offsets it lacks, a failure, the tables written so far."""
+
+    to_fill: int = 0
+    reason: str = ""
+    tables: tuple[str, ...] = ()
+
+
 class Progress:
     """The progress of all tables of a run. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tables: dict[str, TableProgress] = {}
-        self._fillings: dict[str, tuple[int, str]] = {}
-        self._filled: dict[str, tuple[str, ...]] = {}
+        self._fillings: dict[str, _Filling] = {}
         self.failure: KafkaError | None = None
         """Why a micro-batch failed, and with it the query."""
 
@@ -80,20 +88,26 @@ class Progress:
 
     def _of(self, topic: str) -> TableProgress:
         table = self._tables.get(topic) or TableProgress(topic, State.WRITTEN, -1, 0, 0, 0.0)
-        to_fill, reason = self._fillings.get(topic, (0, ""))
-        is_filling = to_fill and table.state is State.WRITTEN
-        state = State.FILLING if is_filling else table.state
-        tables = table.tables or self._filled.get(topic, ())
-        reason = table.reason or reason
-        return replace(table, state=state, reason=reason, to_fill=to_fill, tables=tables)
+        filling = self._fillings.get(topic, _Filling())
+        is_filling = filling.to_fill and table.state is State.WRITTEN
+        return replace(
+            table,
+            state=State.FILLING if is_filling else table.state,
+            reason=table.reason or filling.reason,
+            to_fill=filling.to_fill,
+            tables=table.tables or filling.tables,
+        )
 
-    def filling(
-        self, topic: str, to_fill: int, reason: str = "", tables: tuple[str, ...] = ()
-    ) -> None:
-        """A table is filled anew, and lacks so many offsets; with the reason of a failure."""
+    def filling(self, topic: str, to_fill: int, tables: tuple[str, ...] = ()) -> None:
+        """A table is filled anew, and lacks so many offsets."""
         with self._lock:
-            self._fillings[topic] = to_fill, reason
-            self._filled[topic] = tables or self._filled.get(topic, ())
+            tables = tables or self._fillings.get(topic, _Filling()).tables
+            self._fillings[topic] = _Filling(to_fill, tables=tables)
+
+    def not_filled(self, topic: str, reason: str) -> None:
+        """The next slice of a table that is filled anew could not be written."""
+        with self._lock:
+            self._fillings[topic] = replace(self._fillings[topic], reason=reason)
 
     def written(
         self,

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.reading.range_reader import PlannedRange
-from kafka_spark_source.tables import backfill, backfill_plan, late, micro_batch, writer
+from kafka_spark_source.tables import backfill, backfill_plan, kept, late, micro_batch, writer
 from kafka_spark_source.tables.arguments import DEFAULT_METADATA, Rows, parse
 from kafka_spark_source.tables.backfill import Backfills
 from kafka_spark_source.tables.backfiller import Backfiller
@@ -341,7 +341,6 @@ def product_in(lake: Lake) -> Iterator[None]:
         patch.multiple(
             backfill,
             exists=lake.exists,
-            read_lines=lake.read_lines,
             listed=lake.listed,
             remove=lake.remove,
         ),
@@ -352,7 +351,7 @@ def product_in(lake: Lake) -> Iterator[None]:
             parse_stream_options=_limit,
         ),
         patch.object(late, "exists", lake.exists),
-        patch.object(late, "read_lines", lake.read_lines),
+        patch.object(kept, "read_lines", lake.read_lines),
         patch.object(micro_batch, "query_id", lambda *_: "q"),
         patch.object(micro_batch, "inheritable_thread_target", lambda _: lambda call: call),
         patch.object(micro_batch, "monotonic_ms", lambda: lake.now_ms),

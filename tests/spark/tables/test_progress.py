@@ -56,7 +56,8 @@ def test_a_table_that_is_filled_anew() -> None:
     progress.filling("t", 9)
     assert progress.tables() == [TableProgress("t", FILLING, -1, 0, 0, 0.0, to_fill=9)]
     progress.written("t", 3, 10, 0.5)
-    progress.filling("t", 4, "it is locked")
+    progress.filling("t", 4)
+    progress.not_filled("t", "it is locked")
     assert progress.tables() == [TableProgress("t", FILLING, 3, 10, 0, 0.5, "it is locked", 4)]
     progress.suspended("t", 4, 6, "it is gone")
     assert progress.tables() == [TableProgress("t", SUSPENDED, 4, 10, 6, 0.5, "it is gone", 4)]
