@@ -39,9 +39,66 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class TopicRecords:
+    """The records of a topic, with the newest schemas at its creation: found once for all reads.
+
+    Raises:
+        KafkaError: An option is wrong, or a schema cannot be found.
+    """
+
+    def __init__(self, options: Mapping[str, str], topic: str) -> None:
+        self._options = _parsed(options_for(options, topic))
+        self._config = ClientConfig.from_options(self._options.kafka)
+        self._payloads = ReadPayloads(self._options)
+        self._columns = self._payloads.columns()
+        self._members = self._payloads.types_of_members()
+
+    def types(self) -> Mapping[str, str]:
+        """The record types: full name -> field of the value. Empty unless the options name several.
+
+        A type without fields has no such field.
+
+        Raises:
+            KafkaError: A schema cannot be found.
+        """
+        return self._payloads.record_types()
+
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
+        *,
+        puts_aside: bool = True,
+    ) -> TopicRead:
+        """How they become rows.
+
+        Args:
+            columns: The columns to read; None for all.
+            fields: The fields of the value to read, if it is a struct; None for all.
+            puts_aside: Whether broken records go to the topic for dead letters, if the options name
+                one. Else they are only left out.
+
+        Raises:
+            KafkaError: A schema cannot be found.
+        """
+        schema = self._columns
+        if columns is not None:
+            schema = T.StructType([each for each in schema if each.name in columns])
+        if fields is not None:
+            schema = _with_fields(schema, fields)
+        put_aside = None
+        if puts_aside and self._options.dead_letter_topic is not None:
+            from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
+
+            put_aside = DeadLetters(self._options.dead_letter_topic, self._config).write
+        stages = self._payloads.stages(schema, put_aside)
+        reader = range_reader_of(self._options, schema, stages)
+        return TopicRead(schema, self._options, self._members, self._config, reader)
+
+
 @dataclass(frozen=True, slots=True)
 class TopicRead:
-    """How the records of a topic become rows: with the newest schemas at its creation.
+    """How the records of a topic become rows.
 
     Attributes:
         schema: The columns of the rows.
@@ -56,41 +113,6 @@ class TopicRead:
     members: Mapping[str, Sequence[str]]
     config: ClientConfig
     reader: ReadsRanges
-
-    @classmethod
-    def of(
-        cls,
-        options: Mapping[str, str],
-        topic: str,
-        columns: Sequence[str] | None = None,
-        fields: Sequence[str] | None = None,
-    ) -> TopicRead:
-        """Check the options, and find the schemas that payloads have now.
-
-        Args:
-            options: The options of the stream.
-            topic: The topic.
-            columns: The columns to read; None for all.
-            fields: The fields of the value to read, if it is a struct; None for all.
-
-        Raises:
-            KafkaError: An option is wrong, or a schema cannot be found.
-        """
-        parsed = _parsed(options_for(options, topic))
-        config = ClientConfig.from_options(parsed.kafka)
-        payloads = ReadPayloads(parsed)
-        schema = payloads.columns()
-        if columns is not None:
-            schema = T.StructType([each for each in schema if each.name in columns])
-        if fields is not None:
-            schema = _with_fields(schema, fields)
-        put_aside = None
-        if parsed.dead_letter_topic is not None:
-            from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
-
-            put_aside = DeadLetters(parsed.dead_letter_topic, config).write
-        reader = range_reader_of(parsed, schema, payloads.stages(schema, put_aside))
-        return cls(schema, parsed, payloads.types_of_members(), config, reader)
 
     def frame(self, spark: SparkSession, ranges: Sequence[PlannedRange]) -> DataFrame:
         """The rows of the ranges: the same ones whenever they are computed.
@@ -116,17 +138,6 @@ class TopicRead:
             finally:
                 cluster.close()
             yield from ([PlannedRange(each, topic_id) for each in task] for task in tasks)
-
-
-def record_types(options: Mapping[str, str], topic: str) -> Mapping[str, str]:
-    """The record types that a topic has now: full name -> field of the value.
-
-    Empty unless the options name several. A type without fields has no such field.
-
-    Raises:
-        KafkaError: As from `TopicRead.of`.
-    """
-    return ReadPayloads(_parsed(options_for(options, topic))).record_types()
 
 
 def _with_fields(schema: T.StructType, fields: Sequence[str]) -> T.StructType:

@@ -26,7 +26,7 @@ from kafka_spark_source.tables.commits import Marker
 from kafka_spark_source.tables.conform import conformed
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.names import source_of
-from kafka_spark_source.tables.records import TopicRead, record_types
+from kafka_spark_source.tables.records import TopicRead, TopicRecords
 from kafka_spark_source.tables.rows import (
     PREFIX,
     Columns,
@@ -39,7 +39,6 @@ from kafka_spark_source.tables.rows import (
 from kafka_spark_source.tables.sink import append
 from kafka_spark_source.tables.target import Target
 
-_TRIES: Final = 5
 _PLACE: Final = ("topic", "partition", "offset")
 
 
@@ -77,50 +76,38 @@ class TopicTable:
 
         Raises:
             TableError: As from `of`, or the topic has no record types.
-            KafkaError: As from `TopicRead.of`.
+            KafkaError: As from `TopicRecords`.
         """
         if not arguments.table_of.has_types:
             return [cls.of(arguments, topic)]
         options = arguments.options_of(topic)
         _check_can_have_types(arguments, options, topic)
-        types = record_types(options, topic)
-        if not types:
+        records = TopicRecords(options, topic)
+        if not records.types():
             raise TableError(
                 f"`table` has a name for each record type, and topic {topic} has only one: give it "
                 "the option value.subjects or value.subjects.pattern"
             )
-        for _ in range(_TRIES):
-            made = [*cls._of_types(arguments, options, topic, types)]
-            before, types = types, record_types(options, topic)
-            # A type that is registered meanwhile may change the names of others in the value.
-            if types == before:
-                return made
-        raise TableError(f"topic {topic} gets new record types all the time: try again later")
+        return [*cls._of_types(arguments, records, topic)]
 
     @classmethod
     def _of_types(
-        cls,
-        arguments: Arguments,
-        options: Mapping[str, str],
-        topic: str,
-        types: Mapping[str, str],
+        cls, arguments: Arguments, records: TopicRecords, topic: str
     ) -> Iterator[TopicTable]:
         metadata = arguments.metadata
         columns = [*read_columns(metadata), *_PLACE]
-        puts_aside = Table.DEAD_LETTER_TOPIC.key in options
+        types = records.types()
+        # One read puts broken records aside; the others leave them out.
+        puts_aside = Table.DEAD_LETTER_TOPIC.key in arguments.options_of(topic)
         for name, member in types.items():
             # A type that is not read is skipped undecoded: only who reads all finds what is broken.
-            members = types.values() if puts_aside else [member]
-            read = TopicRead.of(options, topic, columns, [TYPE_FIELD, *members])
+            fields = [TYPE_FIELD, *(types.values() if puts_aside else [member])]
+            read = records.read(columns, fields, puts_aside=puts_aside)
             rows = of_record_type(read.schema, member, metadata, source_of(topic, name))
             yield cls(
                 read, Rows.APPEND, rows, record_type=name, record_types=(*types,), member=member
             )
-            if puts_aside:
-                # One read puts them aside; the others leave them out.
-                options = {**options, MODE.key: Mode.DROPMALFORMED.value}
-                del options[Table.DEAD_LETTER_TOPIC.key]
-                puts_aside = False
+            puts_aside = False
 
     @classmethod
     def of(cls, arguments: Arguments, topic: str) -> TopicTable:
@@ -128,14 +115,15 @@ class TopicTable:
 
         Raises:
             TableError: The records cannot be rows of a table.
-            KafkaError: As from `TopicRead.of`.
+            KafkaError: As from `TopicRecords`.
         """
         kind, keys = arguments.rows_of(topic), arguments.keys_of(topic)
         options = arguments.options_of(topic)
+        records = TopicRecords(options, topic)
         if kind is Rows.APPEND:
-            read = TopicRead.of(options, topic, read_columns(arguments.metadata))
+            read = records.read(read_columns(arguments.metadata))
             return cls(read, kind, appended(read.schema, arguments.metadata, topic))
-        read, more = TopicRead.of(options, topic), arguments.merge_options_of(topic)
+        read, more = records.read(), arguments.merge_options_of(topic)
         if kind is Rows.UPSERT:
             own, columns = upserted(read.schema, topic)
             return cls(read, kind, columns, keys or own, PREFIX, more)

@@ -17,9 +17,9 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
-from kafka_spark_source.tables import commits, topic_table
+from kafka_spark_source.tables import commits
 from kafka_spark_source.tables.progress import State
-from kafka_spark_source.tables.records import record_types
+from kafka_spark_source.tables.records import TopicRecords
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.change_data.lake import FORMATS, is_newest_with
 from tests.change_data.shop import Shop
@@ -155,14 +155,16 @@ def test_types_that_are_registered_while_schemas_are_read(
     send(topic, "one.Order", ORDER, {"id": 1})
     registered: list[str] = []
 
-    def registered_after(*arguments: Any) -> Any:
-        types = record_types(*arguments)
+    types_of = TopicRecords.types
+
+    def registered_after(records: TopicRecords) -> Any:
+        types = types_of(records)
         if not registered:
             send(topic, "two.Order", ORDER, {"id": 2})
             registered.append("two.Order")
         return types
 
-    monkeypatch.setattr(topic_table, "record_types", registered_after)
+    monkeypatch.setattr(TopicRecords, "types", registered_after)
     named = {"table": lambda _, name: shop.name("_".join(name.split(".")[-2:]))}
     for _ in range(2):
         shop.run(**named, metadata=["_kafka_offset"])

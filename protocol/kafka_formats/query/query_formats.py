@@ -19,7 +19,12 @@ from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.decoder import Decoder, PutAside
 from kafka_formats.query.evolution import Evolution, TypesEvolution
 from kafka_formats.query.formats import FORMATS
-from kafka_formats.query.record_types import record_types_of, struct_of, types_read
+from kafka_formats.query.record_types import (
+    RecordType,
+    record_types_of,
+    struct_of,
+    types_read,
+)
 from kafka_formats.query.registries import Registries
 from kafka_formats.query.schema_choice import (
     ColumnSchemas,
@@ -49,6 +54,7 @@ class QueryFormats:
             for each in options.payloads
         }
         self._by_id: dict[str, SchemasById] = {}
+        self._types: dict[str, list[RecordType]] = {}
 
     def columns(self, names: Collection[str] | None = None) -> Mapping[str, pa.DataType]:
         """The types of the decoded columns, of all or of some.
@@ -74,7 +80,7 @@ class QueryFormats:
             each.name: each.member
             for payload in self._options.payloads
             if payload.column == column and payload.has_types
-            for each in record_types_of(payload, self._schemas[column])
+            for each in self._types_of(payload)
         }
 
     def types_of_members(self) -> Mapping[str, Sequence[str]]:
@@ -94,14 +100,14 @@ class QueryFormats:
         self, payload: PayloadOptions
     ) -> Iterator[tuple[tuple[str, ...], SchemaText]]:
         """Where values are in the rows, and the schema that they are read as."""
-        schemas = self._schemas[payload.column]
         if not FORMATS[payload.format].needs_written_schema:
             return
         if payload.has_types:
-            for each in record_types_of(payload, schemas):
+            for each in self._types_of(payload):
                 yield (payload.column, each.member), each.schemas.only().schema
         else:
-            yield (payload.column,), only_schema(payload, schemas.latest).schema
+            latest = self._schemas[payload.column].latest
+            yield (payload.column,), only_schema(payload, latest).schema
 
     def column_formats(self, wanted: pa.Schema) -> dict[str, ColumnFormat]:
         """How to decode the wanted columns, whose structs may have some of the fields only.
@@ -135,8 +141,7 @@ class QueryFormats:
         schema_by_id = self._schemas_by_id(payload)
         if schema_by_id is None:
             raise AssertionError("the options were checked")
-        schemas = self._schemas[payload.column]
-        types = record_types_of(payload, schemas)
+        types = self._types_of(payload)
         decoders, read_as = types_read(payload, types, to, schema_by_id)
         if payload.evolution is SchemaEvolution.NONE:
             return ColumnFormat(payload.framing, to, decoders)
@@ -149,13 +154,21 @@ class QueryFormats:
             for each, known in read_as
             for part in [to.field(each.member).type]
         ]
-        versions = {each.subject: each.version for each in schemas.latest}
+        latest = self._schemas[payload.column].latest
+        versions = {each.subject: each.version for each in latest}
         names = {each.name for each in types}
         evolution = TypesEvolution(
             *(evolutions, names, versions, payload.subjects_pattern, schema_by_id),
             is_exact=payload.evolution is SchemaEvolution.EXACT,
         )
         return ColumnFormat(payload.framing, to, decoders, evolution.refusal)
+
+    def _types_of(self, payload: PayloadOptions) -> list[RecordType]:
+        """The record types of a column that has several."""
+        column = payload.column
+        if column not in self._types:
+            self._types[column] = record_types_of(payload, self._schemas[column])
+        return self._types[column]
 
     def column_format(
         self,
@@ -224,11 +237,10 @@ class QueryFormats:
         return null_form and NullPayloads(payload.column, payload.framing, *null_form)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
-        schemas = self._schemas[payload.column]
         if payload.has_types:
-            type_: pa.DataType = struct_of(payload, record_types_of(payload, schemas))
+            type_: pa.DataType = struct_of(payload, self._types_of(payload))
         else:
-            known = only_schema(payload, schemas.latest)
+            known = only_schema(payload, self._schemas[payload.column].latest)
             type_ = FORMATS[payload.format].type_of(known.schema)
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
 

@@ -21,7 +21,7 @@ from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.query import topics_to_tables
 from kafka_spark_source.tables.range_source import KafkaRanges, RangesAsRows
 from kafka_spark_source.tables.ranges import COLUMNS, from_row
-from kafka_spark_source.tables.records import TopicRead, options_for
+from kafka_spark_source.tables.records import TopicRecords, options_for
 from kafka_spark_source.tables.topic_table import TopicTable
 from tests.spark.tables.test_micro_batch import USUAL
 
@@ -86,7 +86,7 @@ def test_schemas_that_the_columns_lack_stop_a_write_where_they_are_known() -> No
 
 
 def test_a_dead_letter_is_a_matter_of_the_read() -> None:
-    read = TopicRead.of({**JSON, "deadLetterTopic": "dead"}, "t")
+    read = TopicRecords({**JSON, "deadLetterTopic": "dead"}, "t").read()
     assert read.options.dead_letter_topic == "dead"
 
 
@@ -109,7 +109,7 @@ class Session:
 
 
 def test_each_range_is_read_by_one_task() -> None:
-    read = TopicRead.of({**JSON, "minPartitions": "4"}, "t")
+    read = TopicRecords({**JSON, "minPartitions": "4"}, "t").read()
     made: Any = replace(read, reader=Reader())
     # The topic of an id, and another one of its name.
     ranges = [planned(0, A), planned(1, A), planned(0)]
