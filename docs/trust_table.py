@@ -161,6 +161,14 @@ GUARDS: Final = (
         "tests/spark/columns/test_catalog_table.py::test_no_table_names_a_function_to_call",
     ),
     Guard(
+        "Options of a table, or of metadata like a table's, may not refer to the environment or to "
+        "files of whoever reads it.",
+        ("catalog", "data file"),
+        ("path",),
+        "kafka_spark_source/columns/catalog_table.py:_check_is_safe",
+        "tests/spark/columns/test_catalog_table.py::test_no_table_refers_to_what_its_reader_has",
+    ),
+    Guard(
         "A file of the user's own may name one, as an option may.",
         ("properties",),
         ("code",),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import MutableMapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql.datasource import (
@@ -23,6 +24,7 @@ from pyspark.sql.types import StructType
 
 from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.references import resolved
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.columns.catalog_table import (
     check_write_names_brokers,
@@ -32,6 +34,7 @@ from kafka_spark_source.columns.catalog_table import (
     with_options,
 )
 from kafka_spark_source.columns.payloads import ReadPayloads, encoder_of
+from kafka_spark_source.options.names import CLIENT_PREFIX
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -41,9 +44,7 @@ from kafka_spark_source.options.read import (
 )
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 from kafka_spark_source.options.write import parse_write_options
-from kafka_spark_source.schema import (
-    check_sink_schema,
-)
+from kafka_spark_source.schema import check_sink_schema
 from kafka_spark_source.worker.errors import hide_traceback
 from kafka_spark_source.worker.worker import set_session_mark
 
@@ -160,7 +161,7 @@ class KafkaDataSource(DataSource):
         """Return the reader of a stream. `schema` is as for `reader`."""
         try:
             given = with_kept_options(self.options, schema, Use.STREAM_READ)
-            options = parse_stream_options(given)
+            options = _with_group(parse_stream_options(given))
             config = ClientConfig.from_options(options.kafka)
             stages = _stages(options, config, schema)
         except KafkaError as error:
@@ -227,6 +228,18 @@ class KafkaDataSource(DataSource):
             given = {name.lower() for name in self.options}
             is_stream = not given.isdisjoint(map(str.lower, STREAM_ONLY))
             raise (streams_error if is_stream else error) from None
+
+
+def _with_group(options: StreamReadOptions) -> StreamReadOptions:
+    """The options with the name of the group, which the client's configuration does not have.
+
+    Raises:
+        KafkaConfigError: It has a reference without a value.
+    """
+    if options.group_id is None:
+        return options
+    texts = resolved({**options.kafka, "group.id": options.group_id}, CLIENT_PREFIX)
+    return replace(options, group_id=texts["group.id"])
 
 
 def _warn_of_argument(argument: str | None, call: str, option: str) -> None:

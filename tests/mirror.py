@@ -128,7 +128,7 @@ _ROWS: Final = (
     (f"{_CLIENT}/cluster", "exchange metadata", "tests/protocol/client/cluster/test_cluster.py"),
     (f"{_CLIENT}/cluster", "group_admin", "tests/spark/cli/test_groups.py"),
     (f"{_CLIENT}/cluster", "rights", "tests/spark/diagnosis/test_diagnosis.py"),
-    (f"{_CLIENT}/config", "times", "tests/protocol/client/config/test_client.py"),
+    (f"{_CLIENT}/config", "addresses times", "tests/protocol/client/config/test_client.py"),
     (
         f"{_CLIENT}/config",
         "security_options",

@@ -19,13 +19,13 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaConfigError, KafkaTimeoutError
+from kafka_protocol.options.properties_file import parse_properties
 from kafka_spark_source.cli.parsers.connection import (
     CONTEXT_VARIABLE,
     DEFAULT_CONTEXT,
     SERVERS_VARIABLE,
     SHOWN_FOLDER,
 )
-from kafka_spark_source.cli.properties_file import parse_properties
 from kafka_spark_source.cli.terminal.console import status_line
 from kafka_spark_source.cli.terminal.waits import shown_waits
 from kafka_spark_source.testing.processes import state

@@ -27,6 +27,7 @@ from pyspark.sql.types import StructField, StructType
 from kafka_formats.options.option import WRITE, Use
 from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.client.config.option import options_of
+from kafka_protocol.client.config.references import has_reference
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.names import CLIENT_PREFIX
@@ -59,7 +60,7 @@ def with_options(columns: StructType, options: Mapping[str, str]) -> StructType:
     Raises:
         KafkaConfigError: An option is a secret, or names a function.
     """
-    _check_names_no_code(options)
+    _check_is_safe(options)
     for name in sorted(options):
         if _is_secret(name, options[name]):
             raise KafkaConfigError(
@@ -129,16 +130,22 @@ def _options_in(kept: object) -> dict[str, str]:
             f"The metadata {_METADATA!r} of the columns is not what CREATE TABLE ... USING pykafka "
             "writes: create the table again, or give all options with the query."
         )
-    _check_names_no_code(lower)
+    _check_is_safe(lower)
     return lower
 
 
-def _check_names_no_code(options: Mapping[str, str]) -> None:
+def _check_is_safe(options: Mapping[str, str]) -> None:
     if _CALLBACK in options:
         raise KafkaConfigError(
             f"Option '{_CALLBACK}' of a table is refused: it names a function to call, and a table "
             "may be somebody else's. Give it with each query."
         )
+    for name, value in options.items():
+        if has_reference(value):
+            raise KafkaConfigError(
+                f"Option '{name}' of a table is refused: it refers to the environment or a file of "
+                "whoever reads the table, which may be somebody else's. Give it with each query."
+            )
 
 
 def check_write_names_brokers(given: Mapping[str, str]) -> None:

@@ -17,7 +17,8 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.client.cluster.rights import Operation, group_rights, topic_rights
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer_id import new_producer_id
 from kafka_protocol.client.producer.transactions import begin
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.metadata import request_metadata
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.network.connect import connect_tcp
 from kafka_protocol.client.network.host_names import ip_addresses
 from kafka_protocol.errors import AuthenticationError, KafkaError, TlsError

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import LATEST

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import pytest
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
 from tests.fakes.batch_reading import Rows, Task, filled

@@ -18,7 +18,7 @@ from typing import Any
 import trustme
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.network.transport import Stream

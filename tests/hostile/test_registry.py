@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.options.settings import SchemaEvolution
 from kafka_formats.registry.cache import cache_of
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.errors import KafkaError
 from tests.fakes.tls import listening
 from tests.formats.suite.places import id_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError

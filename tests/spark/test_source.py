@@ -238,3 +238,36 @@ def test_what_is_for_broken_payloads_needs_a_column_that_can_be_broken(option: s
     with pytest.raises(KafkaConfigError, match=f"Option '{option}' needs a column that is decoded"):
         source.reader(StructType().add("value", "binary"))
     assert isinstance(source.reader(VALUE), KafkaBatchReader)
+
+
+def test_what_tasks_get_has_references_and_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONE", "eu-1a")
+    monkeypatch.setenv("KAFKA_PASSWORD", "correct horse")
+    secret = {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.username": "u",
+        "kafka.sasl.password": "${env:KAFKA_PASSWORD}",
+        "kafka.client.rack": "${env:ZONE}",
+        "kafka.group.id": "readers-${env:ZONE}",
+    }
+    with registry(subjects(orders__value=[{"schema": ORDER, "id": 1}])) as fake:
+        decoded = {
+            "value.format": "avro",
+            "schema.registry.url": fake.url,
+            "schema.registry.basic.auth.user.info": "u:${env:KAFKA_PASSWORD}",
+        }
+        options = {**READ, **secret, **decoded}
+        source = KafkaDataSource(options)
+        columns = source.schema()
+        batch = source.reader(columns)
+        wanted = {"commitOffsetsToGroup": "true"}
+        stream: Any = KafkaDataSource({**options, **wanted}).streamReader(columns)
+        assert stream.options.group_id == "readers-eu-1a"
+        del options["subscribe"]
+        sink = KafkaDataSource({**options, "topic": "orders"})
+        delivery = sink._delivery(StructType([columns["value"]]), plans_tasks=False)
+        for made in (batch, stream, delivery):
+            assert b"correct horse" not in pickle.dumps(made), type(made)
+        monkeypatch.setenv("ZONE", "eu-1b")
+        assert pickle.loads(pickle.dumps(batch))._config.client_rack == "eu-1b"

@@ -26,6 +26,7 @@ from kafka_protocol.client.config.option import (
     quoted,
     read_options,
 )
+from kafka_protocol.client.config.references import Referring, resolved
 from kafka_protocol.client.config.security_checks import read_tls
 from kafka_protocol.client.config.security_options import SecurityOptions, ServerTerms
 from kafka_protocol.errors import KafkaConfigError
@@ -50,7 +51,7 @@ def _header_value(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryConfig:
+class RegistryConfig(Referring):
     """The options of a registry's client. Each field is one option; its metadata has its name.
 
     `urls` have neither a user nor a slash at the end; with the source `URL`, `user_info` is
@@ -134,17 +135,19 @@ class RegistryConfig:
 
         Raises:
             KafkaConfigError: A name is unknown, a value cannot be used, options contradict each
-                other, or url is missing. Never contains a secret value.
+                other, a reference has no value, or url is missing. Never contains a secret value,
+                nor one of a reference.
         """
-        known = declared_in(cls)
-        own = {name: text for name, text in options.items() if name in known}
-        tls = {name: text for name, text in options.items() if name in _TLS_NAMES}
-        for name in sorted(options.keys() - own.keys() - tls.keys()):
+        known, texts = declared_in(cls), resolved(options, PREFIX)
+        own = {name: text for name, text in texts.items() if name in known}
+        tls = {name: text for name, text in texts.items() if name in _TLS_NAMES}
+        for name in sorted(texts.keys() - own.keys() - tls.keys()):
             if name not in _WITHOUT_EFFECT:
                 raise KafkaConfigError(_refusal(name, (*known, *_TLS_NAMES)))
             _log.warning("The option %s%s has no effect in pykafka.", PREFIX, name)
         values: dict[str, Any] = read_options(cls, own, PREFIX)
-        return _checked(cls(**values, tls=read_tls(tls, REGISTRY) if tls else _NO_TLS_OPTIONS))
+        config = cls(**values, tls=read_tls(tls, REGISTRY) if tls else _NO_TLS_OPTIONS)
+        return _checked(config).keeping(options, texts)
 
 
 _TLS_NAMES: Final = frozenset(n for n in declared_in(SecurityOptions) if n.startswith("ssl."))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_protocol.client.config.option import declared_in, option, read_options
+from kafka_protocol.client.config.references import Referring, resolved
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.options.nearest_name import did_you_mean
 
@@ -15,7 +16,7 @@ PREFIX: Final = f"schema.registry.{GLUE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GlueConfig:
+class GlueConfig(Referring):
     """The options of AWS Glue's registry. Each field is one option; its metadata has its name."""
 
     region: str | None = option(
@@ -41,12 +42,12 @@ class GlueConfig:
         Raises:
             KafkaConfigError: A name is unknown, or a value is empty.
         """
-        known = declared_in(cls)
-        for name, text in sorted(options.items()):
+        known, texts = declared_in(cls), resolved(options, PREFIX)
+        for name, text in sorted(texts.items()):
             if name not in known:
                 shown = {each: f"{PREFIX}{each}" for each in known}
                 hint = did_you_mean(name, shown, otherwise="remove it.")
                 raise KafkaConfigError(f"Option '{PREFIX}{name}' is not known: {hint}")
             if not text.strip():
                 raise KafkaConfigError(f"Option '{PREFIX}{name}' is empty: set or remove it.")
-        return cls(**read_options(cls, options, PREFIX))
+        return cls(**read_options(cls, texts, PREFIX)).keeping(options, texts)

@@ -11,7 +11,8 @@ import pytest
 
 from kafka_protocol.client import clock
 from kafka_protocol.client.clock import Deadline, Retry, backoff_after
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import (
     BrokerConnectionError,
     BrokerError,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.wait_observer import observed_by, waiting_for
 from kafka_protocol.errors import BrokerError, ErrorCode
 from tests.fakes.cluster import FakeCluster

@@ -327,17 +327,17 @@ WINGS: Final = (
     # --- The command line
     Planted(
         "a form feed of a properties file is a letter",
-        "kafka_spark_source/cli/properties_file.py",
+        "protocol/kafka_protocol/options/properties_file.py",
         '{"t": "\\t", "n": "\\n", "r": "\\r", "f": "\\f"}',
         '{"t": "\\t", "n": "\\n", "r": "\\r"}',
-        judges=("tests/spark/cli/test_properties_file.py",),
+        judges=("tests/protocol/options/test_properties_file.py",),
     ),
     Planted(
         "a continued line of a properties file keeps its tabs",
-        "kafka_spark_source/cli/properties_file.py",
+        "protocol/kafka_protocol/options/properties_file.py",
         "whole = whole[:-1] + lines[at].lstrip(_WHITE)",
         'whole = whole[:-1] + lines[at].lstrip(" ")',
-        judges=("tests/spark/cli/test_properties_file.py",),
+        judges=("tests/protocol/options/test_properties_file.py",),
     ),
     Planted(
         "a rewind leaves the unfinished micro-batch as it is",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -130,6 +131,20 @@ def test_no_table_names_a_function_to_call() -> None:
     for name in ("kafka.sasl.oauthbearer.token.callback", "Kafka.SASL.OAuthBearer.Token.Callback"):
         with pytest.raises(KafkaConfigError, match="names a function to call"):
             with_kept_options({}, forged(json.dumps({**SERVERS, name: "os:abort"})), Use.BATCH_READ)
+
+
+@pytest.mark.parametrize(
+    "value", ["${env:AWS_SECRET_ACCESS_KEY}", "a${file:/etc/passwd:root}", "${directory:/run:a}"]
+)
+def test_no_table_refers_to_what_its_reader_has(value: str) -> None:
+    """It would send the reader's secrets to the brokers of the table."""
+    for name in ("kafka.client.id", "schema.registry.url", "KAFKA.SSL.CA.PEM"):
+        options = {**SERVERS, name: value}
+        reason = rf"(?i)'{re.escape(name)}' of a table is refused: it refers to"
+        with pytest.raises(KafkaConfigError, match=reason):
+            with_options(COLUMNS, options)
+        with pytest.raises(KafkaConfigError, match=reason):
+            with_kept_options({}, forged(json.dumps(options)), Use.BATCH_READ)
 
 
 @pytest.mark.parametrize("kept", ["", "{", "[]", "1", '{"a": 1}', '{"a": null}', "[" * 9_000])

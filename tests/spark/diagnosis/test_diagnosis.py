@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_protocol.client.clock import now_ms
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_protocol.messages.describe_quorum import (

@@ -19,7 +19,8 @@ from typing import Final, TypeAlias
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.broker.identity import Identity, api_versions_request, misrouted
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import ErrorCode, KafkaTimeoutError, OutOfStepError
 from kafka_protocol.messages.api_versions import ApiVersionsResponse

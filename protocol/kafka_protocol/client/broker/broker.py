@@ -27,7 +27,8 @@ from kafka_protocol.client.broker.identity import Identity, confirm_identity
 from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_without_tls
 from kafka_protocol.client.broker.throttling import Throttling
 from kafka_protocol.client.clock import Deadline, monotonic_ms
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import (
     BrokerConnectionError,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.versions.connection import Connection

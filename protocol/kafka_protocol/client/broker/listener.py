@@ -14,7 +14,8 @@ from typing import Final
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import AuthenticationError, ErrorCode, KafkaError, TlsError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

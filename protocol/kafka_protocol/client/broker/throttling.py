@@ -9,7 +9,7 @@ Source: KIP-219.
 from __future__ import annotations
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.errors import KafkaTimeoutError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from kafka_protocol.auth.mechanism import shown
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.messages.metadata import MetadataResponse
 
 _log = logging.getLogger(__name__)

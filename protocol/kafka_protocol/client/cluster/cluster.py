@@ -26,7 +26,8 @@ from kafka_protocol.client.cluster.metadata import (
     unknown_topic,
     why_no_leader,
 )
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,

@@ -14,7 +14,7 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster, asks_for
 from kafka_protocol.client.cluster.exchange import MAX_IN_FLIGHT
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError, Refresh
 from kafka_protocol.messages.find_coordinator import (
     GROUP,

@@ -8,13 +8,14 @@ that suggests the nearest name. The options of TLS and SASL are in `security_opt
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
+from kafka_protocol.client.config.addresses import Address, addresses
 from kafka_protocol.client.config.java_names import WITHOUT_EFFECT, refusal
 from kafka_protocol.client.config.option import (
+    KAFKA,
     boolean,
     check_texts,
     declared_in,
@@ -24,6 +25,7 @@ from kafka_protocol.client.config.option import (
     read_options,
 )
 from kafka_protocol.client.config.producer_options import read_acks, read_codec, read_gzip_level
+from kafka_protocol.client.config.references import Referring, resolved
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.config.times import Times
 from kafka_protocol.errors import KafkaConfigError
@@ -37,34 +39,6 @@ from kafka_protocol.records.compression import (
 from kafka_protocol.versions.releases import parse_release
 
 _log = logging.getLogger(__name__)
-
-
-class Address(NamedTuple):
-    """The host and the port of a listener."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-# host:port, with an optional listener prefix as in the broker's own configuration.
-_ADDRESS: Final = re.compile(
-    r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[0-9A-Fa-f:.%]+)\]|(?P<host>[^\[\]\s:,/]+)):(?P<port>\d{1,5})"
-)
-
-
-def _addresses(text: str) -> tuple[Address, ...]:
-    addresses = []
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        match = _ADDRESS.fullmatch(item)
-        if match is None or not 0 < int(match["port"]) < 65536:
-            raise ValueError(f"{item!r} is not host:port")
-        addresses.append(Address(match["ipv6"] or match["host"], int(match["port"])))
-    if not addresses:
-        raise ValueError("it contains no host:port")
-    return tuple(addresses)
 
 
 def _fallback_release(text: str) -> str:
@@ -83,11 +57,11 @@ _LZ4_FAST: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientConfig:
+class ClientConfig(Referring):
     """The options of a client. Each field is one option; its metadata holds name and meaning."""
 
     bootstrap_servers: tuple[Address, ...] = option(
-        "bootstrap.servers", _addresses, (), "The first brokers to contact: `host:port,host:port`."
+        "bootstrap.servers", addresses, (), "The first brokers to contact: `host:port,host:port`."
     )
     client_id: str = option(
         "client.id", str, "pykafka", "The client's name in the brokers' logs and quotas."
@@ -318,14 +292,18 @@ class ClientConfig:
     def from_options(cls, options: Mapping[str, str]) -> ClientConfig:
         """Read options without their "kafka." prefix.
 
+        References are resolved here, and again where the configuration is unpickled.
+
         Raises:
             KafkaConfigError: A name is unknown, a value cannot be used, options contradict each
-                other, or bootstrap.servers is missing. Never contains a secret value.
+                other, a reference has no value, or bootstrap.servers is missing. Never contains a
+                secret value, nor one of a reference.
         """
-        check_texts(options, prefix="kafka.")
+        check_texts(options, prefix=KAFKA)
+        texts = resolved(options, KAFKA)
         tables = (declared_in(SecurityOptions), declared_in(cls))
-        security, own = ({n: v for n, v in options.items() if n in table} for table in tables)
-        for name in sorted(options.keys() - security.keys() - own.keys()):
+        security, own = ({n: v for n, v in texts.items() if n in table} for table in tables)
+        for name in sorted(texts.keys() - security.keys() - own.keys()):
             if name not in WITHOUT_EFFECT:
                 raise KafkaConfigError(refusal(name, {**tables[0], **tables[1]}))
             _log.warning("The option kafka.%s has no effect in pykafka.", name)
@@ -335,7 +313,8 @@ class ClientConfig:
                 "brokers, separated by commas"
             )
         given = read_options(cls, own)
-        return _resolve_dependent(cls(**given, security=_read_security(security)), given)
+        config = _resolve_dependent(cls(**given, security=_read_security(security)), given)
+        return config.keeping(options, texts)
 
 
 def _read_security(options: Mapping[str, str]) -> SecurityOptions:

@@ -75,7 +75,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "interceptor.classes": "Java classes cannot be loaded; use DataFrame operations instead",
     "transaction.two.phase.commit.enable": _EXACTLY_ONCE,
     "transactional.id": _EXACTLY_ONCE,
-    "config.providers": "Java classes cannot be loaded; give the values themselves",
     "sasl.oauthbearer.jwt.validator.class": "Java classes cannot be loaded; brokers check tokens",
     "security.providers": "Java classes cannot be loaded; pykafka uses the system's OpenSSL",
 }

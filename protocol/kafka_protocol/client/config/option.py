@@ -12,6 +12,7 @@ from dataclasses import field, fields
 from functools import partial
 from typing import Any, Final
 
+from kafka_protocol.client.config.references import ResolvedText
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.options.nearest_name import did_you_mean
 from kafka_protocol.options.option import Option
@@ -77,6 +78,10 @@ def _parse(parse: Callable[[str], Any], name: str, text: str) -> Any:
     try:
         return parse(text)
     except ValueError as error:
+        if isinstance(text, ResolvedText):
+            raise KafkaConfigError(
+                f"Option {name!r} does not take the value of {text.references}, which is not shown"
+            ) from None
         raise KafkaConfigError(f"Option {name!r} has the value {text!r}: {error}") from None
 
 

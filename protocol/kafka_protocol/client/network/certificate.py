@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.connect import connect_tcp
 from kafka_protocol.client.network.tls_stream import handshake

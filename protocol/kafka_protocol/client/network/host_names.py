@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any, TypeAlias
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.errors import BrokerConnectionError
 
 Candidate: TypeAlias = tuple[Any, Any, int, str, Any]

@@ -20,7 +20,7 @@ from kafka_protocol.errors import BrokerConnectionError, ProtocolError
 
 if TYPE_CHECKING:
     from kafka_protocol.client.clock import Deadline
-    from kafka_protocol.client.config.client import Address
+    from kafka_protocol.client.config.addresses import Address
     from kafka_protocol.client.config.security_options import SecurityOptions
     from kafka_protocol.client.network.transport import Stream
 

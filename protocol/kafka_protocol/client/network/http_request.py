@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
 from kafka_protocol.client.wait_observer import waiting_for

@@ -24,7 +24,7 @@ from kafka_protocol.client.network.pem import is_binary, temporary_file, with_li
 from kafka_protocol.errors import KafkaConfigError, TlsError
 
 if TYPE_CHECKING:
-    from kafka_protocol.client.config.client import Address
+    from kafka_protocol.client.config.addresses import Address
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _TLS_1_3_SUITE: Final = re.compile(r"TLS_(AES|CHACHA20)_\w+")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions, ServerTerms
 from kafka_protocol.client.network.tls import (
     certificate_refusal,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
 from kafka_protocol.wire.primitives import Piece
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 

@@ -25,7 +25,8 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import (

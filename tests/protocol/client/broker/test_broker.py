@@ -15,7 +15,8 @@ import pytest
 from kafka_protocol.client.broker import api_versions
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.config.times import Times
 from kafka_protocol.errors import (

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.security_checks import read_security
 from kafka_protocol.errors import BrokerError, ErrorCode, MisroutedError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_protocol.client.broker.throttling import Throttling
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.wait_observer import observed_by
 from kafka_protocol.errors import KafkaTimeoutError
 from tests.fakes.skipping_time import sleeps_take_no_time

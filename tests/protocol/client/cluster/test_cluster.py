@@ -9,7 +9,7 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.metadata import request_metadata
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.errors import (
     BrokerConnectionError,

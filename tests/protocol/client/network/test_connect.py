@@ -13,7 +13,7 @@ import trustme
 
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.connect import connect, use_opener
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream

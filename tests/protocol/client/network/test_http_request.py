@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.http_request import (
     HttpRequest,

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.tls import check_suite, client_context, tls_error
 from kafka_protocol.errors import KafkaConfigError, TlsError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream, Transport
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
 from tests.fakes.skipping_time import sleeps_take_no_time

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli.properties_file import parse_properties
+from kafka_protocol.options.properties_file import parse_properties
 from kafka_spark_source.testing.java import find_java
 from tests.config_error import config_error
 
