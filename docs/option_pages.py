@@ -37,7 +37,8 @@ _CLIENT = """
 
 These options have the names of Kafka's Java clients, with the prefix `kafka.`. An unknown option is
 an error that suggests the nearest name. An option that only tunes internals of the Java client
-(`kafka.max.poll.records`, `kafka.linger.ms`, ...) is accepted with a warning.
+(`kafka.max.poll.records`, `kafka.linger.ms`, ...) is accepted with a warning. A value can refer to
+[the environment or a file](security.md#values-of-the-environment-and-of-files): `${env:NAME}`.
 
 | option | default | meaning |
 | --- | --- | --- |

@@ -124,7 +124,10 @@ def _read(given: Mapping[str, str]) -> tuple[dict[str, str], Job]:
 
 
 def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
-    findings = diagnose(ClientConfig.from_options(client), job)
+    try:
+        findings = [*diagnose(ClientConfig.from_options(client), job)]
+    except KafkaConfigError as error:  # a reference has no value on this machine
+        findings = [Finding("options", "client", Result.BAD, str(error))]
     return Place(name, environment(), (*_archive(), *findings))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
@@ -19,18 +19,23 @@ _WORKER_HOSTS = ("127.0.0.2", "127.0.0.3")
 
 
 @contextmanager
-def standalone_cluster(folder: Path, cores: int = 1, **environment: str) -> Iterator[str]:
+def standalone_cluster(
+    folder: Path,
+    cores: int = 1,
+    of_each: Sequence[Mapping[str, str]] = ({}, {}),
+    **environment: str,
+) -> Iterator[str]:
     """Two workers with these cores each, on hosts of their own; yields the master's URL.
 
-    The environment is that of the workers, and so of executors.
+    The environment is that of the workers, and so of executors, with more variables `of_each`.
     """
     with ExitStack() as stack:
         printed = stack.enter_context(_node(folder, "Master", "--host", _HOST))
         url = wait_for_text(printed, r"Starting Spark master at (spark://\S+)")
-        for host in _WORKER_HOSTS:
+        for host, own in zip(_WORKER_HOSTS, of_each, strict=True):
             worker = ("--host", host, "--cores", str(cores), "--memory", "1g")
             work = ("--work-dir", str(folder / "work"))
-            stack.enter_context(_node(folder, "Worker", *worker, *work, url, **environment))
+            stack.enter_context(_node(folder, "Worker", *worker, *work, url, **environment, **own))
         yield url
 
 

@@ -7,7 +7,7 @@ diagnosis's own, if the job needs them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Final, NamedTuple
@@ -19,10 +19,12 @@ from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.client.cluster.rights import Operation, group_rights, topic_rights
 from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.client.producer.producer_id import new_producer_id
 from kafka_protocol.client.producer.transactions import begin
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.metadata import MetadataResponse
+from kafka_protocol.records.fetch_response import PartitionData, TakenBatches, take_batches
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.diagnosis.broker_clock import clock_difference_ms
 from kafka_spark_source.diagnosis.findings import Finding, Result, tried
@@ -39,6 +41,7 @@ _AT_ONCE: Final = 16
 _MOST_TOPICS: Final = 20
 # The transactional id that is tried has the prefix of the job's, as ACLs are by prefix.
 _OWN_ID: Final = "doctor"
+_NO_RECORD: Final = "no partition that may be read has a record"
 
 
 class Job(NamedTuple):
@@ -78,7 +81,7 @@ def diagnose(config: ClientConfig, job: Job) -> Iterator[Finding]:
         for response in responses:
             yield from _advertised(config, response)
             yield _clock(cluster)
-            yield from _needs(cluster, job)
+            yield from _needs(cluster, job, {each.node_id: each.rack for each in response.brokers})
 
 
 def _deadline(cluster: Cluster) -> Deadline:
@@ -138,7 +141,7 @@ def _clock(cluster: Cluster) -> Finding:
     return Finding("clock", subject, Result.COSTLY, f"{detail}; {advice}")
 
 
-def _needs(cluster: Cluster, job: Job) -> Iterator[Finding]:
+def _needs(cluster: Cluster, job: Job, racks: Mapping[int, str | None]) -> Iterator[Finding]:
     reads = [*job.reads]
     if job.pattern is not None:
         finding, matching = _matching(cluster, job.pattern)
@@ -146,7 +149,7 @@ def _needs(cluster: Cluster, job: Job) -> Iterator[Finding]:
         reads += matching
     for topic in dict.fromkeys((*reads, *job.writes)):
         wanted = {Operation.READ: topic in reads, Operation.WRITE: topic in job.writes}
-        yield from _topic(cluster, topic, [each for each in wanted if wanted[each]])
+        yield from _topic(cluster, topic, [each for each in wanted if wanted[each]], racks)
     if job.group is not None:
         yield _group(cluster, job.group)
     if job.writes and cluster.config.enable_idempotence:
@@ -175,7 +178,9 @@ def _matching(cluster: Cluster, pattern: SubscribePattern) -> tuple[Finding, lis
     return Finding("pattern", pattern.pattern, Result.GOOD, detail), matching[:_MOST_TOPICS]
 
 
-def _topic(cluster: Cluster, name: str, wanted: list[Operation]) -> Iterator[Finding]:
+def _topic(
+    cluster: Cluster, name: str, wanted: list[Operation], racks: Mapping[int, str | None]
+) -> Iterator[Finding]:
     try:
         (topic,) = list_topics(cluster, [name], _deadline(cluster))
     except KafkaError as error:
@@ -185,6 +190,8 @@ def _topic(cluster: Cluster, name: str, wanted: list[Operation]) -> Iterator[Fin
     yield _rights(name, wanted, lambda: topic_rights(cluster, name, _deadline(cluster)))
     if Operation.READ in wanted:
         yield _one_record(cluster, topic)
+        if cluster.config.client_rack:
+            yield _replica(cluster, topic, racks)
 
 
 def _leaders(topic: ListedTopic) -> Finding:
@@ -226,11 +233,10 @@ def _rights(
 
 def _one_record(cluster: Cluster, topic: ListedTopic) -> Finding:
     """Fetch the last record of a partition that has one, with its decompression."""
-    filled = [each for each in topic.partitions if each.offsets and each.latest is not None]
-    if not filled:
-        detail = "no partition that may be read has a record"
-        return Finding("fetch", topic.name, Result.UNKNOWN, detail)
-    wanted = _last_offset(filled[0])
+    partition = _filled(topic)
+    if partition is None:
+        return Finding("fetch", topic.name, Result.UNKNOWN, _NO_RECORD)
+    wanted = _last_offset(partition)
 
     def fetch() -> str:
         for record in itertools.islice(records_in(cluster, [wanted], _deadline(cluster)), 1):
@@ -240,9 +246,44 @@ def _one_record(cluster: Cluster, topic: ListedTopic) -> Finding:
     return tried("fetch", topic.name, fetch)
 
 
+def _filled(topic: ListedTopic) -> Partition | None:
+    """The first partition that has records and may be read; None without one."""
+    return next((p for p in topic.partitions if p.offsets and p.latest is not None), None)
+
+
 def _last_offset(partition: Partition) -> OffsetRange:
     latest = partition.latest or 0
     return OffsetRange(TopicPartition(*partition[:2]), latest - 1, latest)
+
+
+def _replica(cluster: Cluster, topic: ListedTopic, racks: Mapping[int, str | None]) -> Finding:
+    """Whether the broker that serves a Fetch is in the rack of this client (KIP-392)."""
+    rack, partition = cluster.config.client_rack, _filled(topic)
+    if partition is None:
+        return Finding("replica", topic.name, Result.UNKNOWN, f"rack {rack!r}: {_NO_RECORD}")
+    served_by = [partition.leader]
+
+    def take(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+        if data.preferred_read_replica >= 0:
+            served_by.append(data.preferred_read_replica)
+        return take_batches(data, rest, check_crcs=check_crcs)
+
+    wanted, wait_ms = _last_offset(partition), cluster.config.request_timeout_ms
+    try:
+        for _ in fetch_range(cluster, wanted, wait_ms, take=take):
+            pass
+    except KafkaError as error:
+        return Finding("replica", topic.name, Result.BAD, str(error))
+    node_id = served_by[-1]
+    there = racks.get(-1 if node_id is None else node_id)
+    detail = f"rack {rack!r}: broker {node_id} of rack {there!r} serves {wanted.topic_partition}"
+    if there == rack:
+        return Finding("replica", topic.name, Result.GOOD, detail)
+    advice = (
+        "bytes come from another rack, unless the partition has a replica in this one and brokers "
+        "have replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    )
+    return Finding("replica", topic.name, Result.COSTLY, f"{detail}; {advice}")
 
 
 def _group(cluster: Cluster, group: str) -> Finding:

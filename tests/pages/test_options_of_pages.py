@@ -65,7 +65,9 @@ def names(**more: Any) -> dict[str, Any]:
     return {"spark": Spark(), **{each: f"the {each}" for each in SECRETS}, **more}
 
 
-def test_security() -> None:
+def test_security(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", "of the environment")
+    monkeypatch.setenv("ZONE", "eu-1a")
     callback = f"{settings.token.__module__}:{settings.token.__name__}"
     with Tour("docs/security.md", names(), {"mycompany.tokens:kafka_token": callback}) as tour:
         while text := tour.next_text:

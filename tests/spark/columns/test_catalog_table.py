@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_formats.options.option import Use
@@ -145,6 +147,18 @@ def test_no_table_refers_to_what_its_reader_has(value: str) -> None:
             with_options(COLUMNS, options)
         with pytest.raises(KafkaConfigError, match=reason):
             with_kept_options({}, forged(json.dumps(options)), Use.BATCH_READ)
+
+
+@pytest.mark.spark
+def test_spark_replaces_references_in_the_text_of_a_statement(spark: SparkSession) -> None:
+    """Before the source sees them: docs/security.md says how to keep them."""
+    home, reference = os.environ["HOME"], "${env:HOME}"
+    assert spark.sql(f"SELECT '{reference}' AS text").head() == (home,)
+    spark.conf.set("spark.sql.variable.substitute", "false")
+    try:
+        assert spark.sql(f"SELECT '{reference}' AS text").head() == (reference,)
+    finally:
+        spark.conf.unset("spark.sql.variable.substitute")
 
 
 @pytest.mark.parametrize("kept", ["", "{", "[]", "1", '{"a": 1}', '{"a": null}', "[" * 9_000])
