@@ -125,7 +125,11 @@ _ROWS: Final = (
     (f"{_CLIENT}/broker", "api_versions listener", "tests/protocol/client/broker/test_broker.py"),
     (f"{_CLIENT}/cluster", "admin", "tests/spark/cli/test_topic_changes.py"),
     (f"{_CLIENT}/cluster", "coordinators", "tests/protocol/client/cluster/test_groups.py"),
-    (f"{_CLIENT}/cluster", "exchange metadata", "tests/protocol/client/cluster/test_cluster.py"),
+    (
+        f"{_CLIENT}/cluster",
+        "exchange metadata reuse",
+        "tests/protocol/client/cluster/test_cluster.py",
+    ),
     (f"{_CLIENT}/cluster", "group_admin", "tests/spark/cli/test_groups.py"),
     (f"{_CLIENT}/cluster", "rights", "tests/spark/diagnosis/test_diagnosis.py"),
     (f"{_CLIENT}/config", "addresses times", "tests/protocol/client/config/test_client.py"),

@@ -12,6 +12,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from kafka_protocol.client.config.addresses import Address
@@ -122,6 +123,12 @@ class ScriptedBroker:
         """Refuse new connections, as a broker that goes down does first."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+
+    def close_connections(self) -> None:
+        """Close all connections, as a load balancer closes quiet ones."""
+        for sock, _ in self._open:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def wait_for_connections(self, count: int) -> None:
         """Wait: the kernel accepts a connection before this server sees it."""

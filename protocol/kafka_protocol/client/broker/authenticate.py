@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from kafka_protocol.auth.mechanism import Conversation, shown
 from kafka_protocol.client.broker.connection import BrokerConnection
+from kafka_protocol.client.broker.refusals import refused
 from kafka_protocol.client.clock import Deadline, uniform
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import ClosedByPeerError
@@ -55,6 +56,7 @@ def authenticate(
 
     Raises:
         AuthenticationError: The broker refused, or could not prove that it knows the credentials.
+        TooManyConnectionsError: The broker refused for now.
         UnsupportedVersionError: The broker is too old for the mechanism.
         BrokerConnectionError, KafkaTimeoutError, ProtocolError, BrokerError: As from any request.
         KafkaConfigError: A library is missing, or an option cannot be used.
@@ -72,7 +74,7 @@ def authenticate(
         raise
     except AuthenticationError as error:
         credentials.forget(security)
-        raise AuthenticationError(f"{mechanism} to {connection.address}: {error}") from error
+        raise type(error)(f"{mechanism} to {connection.address}: {error}") from error
 
 
 class _Challenge(NamedTuple):
@@ -168,7 +170,7 @@ def _exchange_in_request(
     )
     code, message = response.error_code, shown(response.error_message or "")
     if code == ErrorCode.SASL_AUTHENTICATION_FAILED:
-        raise AuthenticationError(f"the broker refused: {message or 'it gives no reason'}")
+        raise refused(message)
     if code:
         raise BrokerError(code, f"SaslAuthenticate to {connection.address}", message)
     # The session started at the broker before its response arrived.

@@ -25,6 +25,11 @@ from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.broker.identity import Identity, confirm_identity
 from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_without_tls
+from kafka_protocol.client.broker.refusals import (
+    OtherPrincipalError,
+    TooManyConnectionsError,
+    pauses,
+)
 from kafka_protocol.client.broker.throttling import Throttling
 from kafka_protocol.client.clock import Deadline, monotonic_ms
 from kafka_protocol.client.config.addresses import Address
@@ -91,15 +96,31 @@ class Broker:
         self._config = config
         self.is_closed = False
         self._in_use = threading.Lock()
+        self._cluster_id = cluster_id
+        # Responses read before a renewal of the session, with their correlation ids.
+        self._early_responses: deque[tuple[int, Response]] = deque()
+        self._throttling = Throttling()
+        max_idle_ms = config.connections_max_idle_ms
+        self._max_idle_ms = math.inf if max_idle_ms < 0 else max_idle_ms
+        self._connect(deadline)
+        # When the newest response came, or when the oldest request in flight was sent, if later.
+        self._waits_from_ms = self.last_response_ms = monotonic_ms()
+        self.silent_since_ms: float | None = None
+        self._idle_from = Deadline.after(self._max_idle_ms)
+
+    def _connect(self, deadline: Deadline) -> None:
+        """Open a connection, and make it ready for requests."""
+        config = self._config
+        pauses.wait(self.address, deadline)
         connection = self._open_connection(deadline)
-        expected = _expected(cluster_id, node_id, config)
+        expected = _expected(self._cluster_id, self.node_id, config)
         before_login = None if config.security.uses_sasl else expected
         waited_ms = deadline.remaining_ms
         try:
             self._connection = negotiate_versions(
                 connection,
                 lambda: self._open_connection(deadline),
-                _without_old_brokers(config, cluster_id),
+                _without_old_brokers(config, self._cluster_id),
                 deadline,
                 before_login,
             )
@@ -107,20 +128,19 @@ class Broker:
             raise _no_response(f"ApiVersions to {self}", waited_ms) from error
         except KafkaError as error:
             raise _with_context(error, f"ApiVersions to {self}") from error
-        # Responses read before a renewal of the session, with their correlation ids.
-        self._early_responses: deque[tuple[int, Response]] = deque()
-        self._throttling = Throttling()
-        max_idle_ms = config.connections_max_idle_ms
-        self._max_idle_ms = math.inf if max_idle_ms < 0 else max_idle_ms
-        self._authenticate(deadline)
+        self._log_in(deadline)
         if expected is not None and before_login is None:
             with self._closing_after_errors(f"ApiVersions to {self}", deadline):
                 confirm_identity(self._connection, expected, deadline)
         self._setup_responses = self._connection.protocol.received_responses
-        # When the newest response came, or when the oldest request in flight was sent, if later.
-        self._waits_from_ms = self.last_response_ms = monotonic_ms()
-        self.silent_since_ms: float | None = None
-        self._idle_from = Deadline.after(self._max_idle_ms)
+
+    def _log_in(self, deadline: Deadline) -> None:
+        try:
+            self._authenticate(deadline)
+        except TooManyConnectionsError:
+            pauses.begin(self.address)
+            raise
+        pauses.end(self.address)
 
     def __repr__(self) -> str:
         return f"<Broker {self}, {self._connection!r}>"
@@ -325,7 +345,20 @@ class Broker:
             correlation_id = protocol.expected_correlation_id
             response = self._receive_next(f"the requests before SASL to {self}", deadline)
             self._early_responses.append((correlation_id, response))
-        self._authenticate(deadline)
+        try:
+            self._authenticate(deadline)
+        except OtherPrincipalError as error:
+            _log.info("%s: %s: the client connects again", self, error)
+            self._connect_again(deadline)
+
+    def _connect_again(self, deadline: Deadline) -> None:
+        """Go on with a new connection. No request may be in flight."""
+        served = self.versions.ranges
+        self.is_closed = False
+        with self._closing_after_errors(f"a new connection to {self}", deadline):
+            self._connect(deadline)
+            if self.versions.ranges != served:  # a request may be made for the versions before
+                raise BrokerConnectionError("it serves other versions of requests than before")
 
     def _open_connection(self, deadline: Deadline) -> BrokerConnection:
         try:

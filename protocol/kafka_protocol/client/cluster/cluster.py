@@ -26,6 +26,7 @@ from kafka_protocol.client.cluster.metadata import (
     unknown_topic,
     why_no_leader,
 )
+from kafka_protocol.client.cluster.reuse import is_trusted
 from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import (
@@ -304,15 +305,7 @@ class Cluster:
         return self._connect(broker.address, broker.node_id, deadline)
 
     def _is_trusted(self, broker: Broker) -> bool:
-        """Whether a connection is open, and not older than a time-out of another one.
-
-        The cause of the time-out may have made this one half-open too. A new connection shows
-        that at once, a request only after request.timeout.ms.
-        """
-        others = filter(None, [*self._brokers.values(), self._bootstrap])
-        silent_since_ms = max((each.silent_since_ms or 0.0 for each in others), default=0.0)
-        is_newer = broker.in_flight > 0 or broker.last_response_ms >= silent_since_ms
-        return is_newer and not broker.is_closed
+        return is_trusted(broker, filter(None, [*self._brokers.values(), self._bootstrap]))
 
     def _connect(self, address: Address, node_id: int | None, deadline: Deadline) -> Broker:
         try:

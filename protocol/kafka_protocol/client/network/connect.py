@@ -9,7 +9,7 @@ import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.addresses import Address
@@ -59,6 +59,10 @@ def _open(address: Address, security: SecurityOptions, deadline: Deadline) -> Tr
 
 _opener: Opener = _open
 
+# After 60 s without a byte one each 10 s; the third one without a response ends the connection.
+# macOS has another name for the first.
+_PROBES: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+
 
 def connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
     """Connect to the first of a listener's IP addresses that accepts.
@@ -81,6 +85,7 @@ def connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
             sock.connect(sockaddr)
             # Small requests must not wait for the acknowledgement of earlier ones.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _keep_alive(sock)
         except OSError as error:
             sock.close()
             reasons.append(_reason(error, share_ms))
@@ -88,6 +93,18 @@ def connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
         return sock
     unique = ", ".join(dict.fromkeys(reasons)) or "the name has no address"
     raise BrokerConnectionError(f"{address}: {unique}")
+
+
+def _keep_alive(sock: socket.socket) -> None:
+    """Let the system send probes, as Java's client does, on a connection that nothing uses.
+
+    Without them a load balancer forgets it (Azure's after four minutes), often without a word to
+    either side, and a request waits for a response in vain.
+    """
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES.items():
+        if hasattr(socket, name):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _reason(error: OSError, waited_ms: float) -> str:

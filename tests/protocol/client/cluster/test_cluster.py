@@ -31,6 +31,7 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.options.topic_names import is_topic_name
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.wire.schema import Request, VersionRange
+from kafka_spark_source.testing.processes.waiting import Deadline as WaitDeadline
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
 from tests.fakes.cluster import FakeCluster, client_of
@@ -299,6 +300,25 @@ def test_an_idle_connection_is_replaced_before_it_is_used() -> None:
             pass_seconds(1.1)
             assert client.broker(1, soon) is not first
             assert first.is_closed
+
+
+def test_a_quiet_connection_that_was_closed_is_replaced_without_an_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """By a load balancer after some minutes: nothing fails, waits or is logged."""
+    with FakeCluster() as cluster, sleeps_take_no_time() as time:
+        with closing(cluster.client()) as client:
+            soon = Deadline.after(60_000)
+            client.topics([], soon)
+            first = client.broker(1, soon)
+            assert client.broker(1, soon) is first
+            time(240)
+            cluster.nodes[1].broker.close_connections()
+            assert WaitDeadline(5).wait_for(lambda: first.has_response)
+            second = client.broker(1, soon)
+            assert second is not first
+            second.request(ListOffsetsRequest(topics=[]), ListOffsetsResponse, soon)
+            assert (time.pauses_ms, caplog.messages) == ([], [])
 
 
 def test_new_metadata_closes_idle_connections() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import ssl
+import sys
 import threading
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.connect import connect, use_opener
+from kafka_protocol.client.network.connect import connect, connect_tcp, use_opener
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError, TlsError
 from tests.fakes.tls import (
@@ -136,6 +138,18 @@ def test_a_cipher_suite_that_is_not_listed() -> None:
     with echoing(server_context()) as address:
         with pytest.raises(TlsError, match=r"TLS_AES_256_GCM_SHA384.*does not list it"):
             open_and_close(address, cipher_suites=("TLS_CHACHA20_POLY1305_SHA256",))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other names")
+def test_the_system_keeps_a_quiet_connection_alive() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = Address("127.0.0.1", server.getsockname()[1])
+        with closing(connect_tcp(address, Deadline.after(5_000))) as sock:
+            assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
+            assert [
+                sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names
+            ] == [60, 10, 3]
 
 
 def test_connection_refused() -> None:
