@@ -39,6 +39,8 @@ _STRATEGIES: Final = (Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN)
 _READS: Final = {row.key: row.uses for row in OPTIONS if row.uses != WRITE}
 # It names a function to call. A table, or metadata like a table's, may be somebody else's.
 _CALLBACK: Final = f"{CLIENT_PREFIX}sasl.oauthbearer.token.callback"
+# It sends a token of the machine, for a scope that another option names.
+_IDENTITY: Final = f"{CLIENT_PREFIX}sasl.oauthbearer.metadata.authentication.type"
 _USER_IN_URL: Final = re.compile(r"://[^/]*@")
 # Also for names that this version does not know.
 _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|user\.info")
@@ -139,6 +141,11 @@ def _check_is_safe(options: Mapping[str, str]) -> None:
         raise KafkaConfigError(
             f"Option '{_CALLBACK}' of a table is refused: it names a function to call, and a table "
             "may be somebody else's. Give it with each query."
+        )
+    if _IDENTITY in options:
+        raise KafkaConfigError(
+            f"Option '{_IDENTITY}' of a table is refused: the brokers of the table, which may be "
+            "somebody else's, would get a token of whoever reads it. Give it with each query."
         )
     for name, value in options.items():
         if has_reference(value):

@@ -135,6 +135,15 @@ def test_no_table_names_a_function_to_call() -> None:
             with_kept_options({}, forged(json.dumps({**SERVERS, name: "os:abort"})), Use.BATCH_READ)
 
 
+def test_no_table_takes_the_identity_of_its_reader() -> None:
+    name = "kafka.sasl.oauthbearer.metadata.authentication.type"
+    options = {**SERVERS, name: "azure", "kafka.sasl.oauthbearer.scope": "https://vault/.default"}
+    with pytest.raises(KafkaConfigError, match="would get a token of whoever reads it"):
+        with_options(COLUMNS, options)
+    with pytest.raises(KafkaConfigError, match="would get a token of whoever reads it"):
+        with_kept_options({}, forged(json.dumps(options)), Use.BATCH_READ)
+
+
 @pytest.mark.parametrize(
     "value", ["${env:AWS_SECRET_ACCESS_KEY}", "a${file:/etc/passwd:root}", "${directory:/run:a}"]
 )

@@ -43,8 +43,8 @@ _CONVERSATIONS: Final[Mapping[str, Callable[[SecurityOptions, str, Deadline], Co
     "PLAIN": lambda given, _host, _deadline: Plain(*_user_and_password(given)),
     "SCRAM-SHA-256": lambda given, _host, _deadline: _scram("sha256", given),
     "SCRAM-SHA-512": lambda given, _host, _deadline: _scram("sha512", given),
-    "OAUTHBEARER": lambda given, _host, deadline: OAuthBearer(
-        token_for(given, deadline), dict(given.oauth_extensions)
+    "OAUTHBEARER": lambda given, host, deadline: OAuthBearer(
+        token_for(given, host, deadline), dict(given.oauth_extensions)
     ),
     "AWS_MSK_IAM": lambda given, host, _deadline: AwsMskIam(
         host, given.aws_region, given.aws_profile, given.aws_role_arn, given.aws_role_session_name

@@ -1,9 +1,10 @@
-"""Tokens for OAUTHBEARER: from a function of the user, or from an OIDC endpoint (KIP-768).
+"""Tokens for OAUTHBEARER: of an identity of the machine, of a function, or of an OIDC endpoint.
 
 Schema registries accept tokens of such endpoints, too.
 
-A token from an endpoint is cached for four fifths of its lifetime, as in Java's client
-(sasl.login.refresh.window.factor). Tokens are not verified here: brokers do that.
+A token with a known end is cached for four fifths of its lifetime, as in Java's client
+(sasl.login.refresh.window.factor). Tokens are not verified here: brokers do that. KIP-768 has the
+endpoints.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from __future__ import annotations
 import base64
 import importlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from inspect import signature
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 from kafka_protocol.auth.mechanism import shown, utf8
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.auth.token import AccessToken
+from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.http_request import HttpRequest, HttpResponse, send
 from kafka_protocol.errors import (
@@ -64,20 +67,29 @@ class _CachedToken(NamedTuple):
 
 
 _cache: dict[ClientCredentials, _CachedToken] = {}
+# By the options and the host: scopes may have its name.
+_cache_of_sources: dict[tuple[SecurityOptions, str], _CachedToken] = {}
 
 
-def token_for(security: SecurityOptions, deadline: Deadline) -> Secret:
-    """Get a valid token from a callback or an endpoint, or from the cache if possible.
+def token_for(security: SecurityOptions, host: str, deadline: Deadline) -> Secret:
+    """Get a valid token, from the cache if possible.
 
-    The deadline is for the endpoint; the time of a callback has no limit.
+    The deadline is for an endpoint. The time of a callback has no limit, and an identity of the
+    machine has limits of its own.
+
+    Args:
+        security: The options.
+        host: The broker's host name.
+        deadline: When an endpoint must have responded.
 
     Raises:
-        KafkaError: As from `endpoint_token`.
+        KafkaError: As from `endpoint_token`, `azure_token` or `google_token`.
         AuthenticationError: The callback failed.
         KafkaConfigError: The callback does not exist.
     """
-    if security.token_callback is not None:
-        return _call_back(security.token_callback)
+    source = _source_of(security)
+    if source is not None:
+        return _cached(security, host, source)
     try:
         return endpoint_token(_credentials_in(security), deadline)
     except TlsError as error:
@@ -89,6 +101,49 @@ def token_for(security: SecurityOptions, deadline: Deadline) -> Secret:
 def forget_token(security: SecurityOptions) -> None:
     """Drop the cached token, because a broker refused it."""
     forget_endpoint_token(_credentials_in(security))
+    for key in [key for key in _cache_of_sources if key[0] == security]:
+        _cache_of_sources.pop(key, None)
+
+
+_Source: TypeAlias = Callable[[SecurityOptions, str], AccessToken]
+
+
+def _source_of(security: SecurityOptions) -> _Source | None:
+    """The source of tokens that is not an endpoint; None for an endpoint."""
+    if security.token_callback is not None:
+        return _of_callback
+    return _IDENTITIES.get(security.metadata_authentication)
+
+
+def _of_azure(security: SecurityOptions, host: str) -> AccessToken:
+    from kafka_protocol.auth.azure import azure_token  # noqa: PLC0415 - an extra
+
+    is_managed = security.metadata_authentication == "azure_imds"
+    scope, client_id = security.oauth_scope, security.oauth_client_id
+    return azure_token(host, scope, client_id, is_managed=is_managed)
+
+
+def _of_google(security: SecurityOptions, _host: str) -> AccessToken:
+    from kafka_protocol.auth.google import google_token  # noqa: PLC0415 - an extra
+
+    return google_token(security.oauth_scope, now_ms() / 1000)
+
+
+_IDENTITIES: Final[Mapping[str, _Source]] = {
+    "azure_imds": _of_azure,
+    "azure": _of_azure,
+    "gcp": _of_google,
+}
+
+
+def _cached(security: SecurityOptions, host: str, source: _Source) -> Secret:
+    cached = _cache_of_sources.get((security, host))
+    if cached is None or cached.until.has_passed:
+        token, expires_s, _ = source(security, host)
+        left_ms = max(0.0, expires_s * 1000 - now_ms())
+        cached = _CachedToken(token, Deadline.after(left_ms * _CACHED_FRACTION))
+        _cache_of_sources[security, host] = cached
+    return cached.token
 
 
 def endpoint_token(credentials: ClientCredentials, deadline: Deadline) -> Secret:
@@ -123,7 +178,8 @@ def _credentials_in(security: SecurityOptions) -> ClientCredentials:
     )
 
 
-def _call_back(path: str) -> Secret:
+def _of_callback(security: SecurityOptions, host: str) -> AccessToken:
+    path = security.token_callback or ""
     module, _, name = path.partition(":")
     try:
         callback = getattr(importlib.import_module(module), name)
@@ -133,15 +189,20 @@ def _call_back(path: str) -> Secret:
             f"imported: {error}"
         ) from error
     try:
-        token = callback()
+        takes_request = bool(signature(callback).parameters)
+        token = callback(host, security.oauth_scope) if takes_request else callback()
     except KafkaError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
         # Not chained: its text may contain a secret.
         raise AuthenticationError(f"{path} raised {type(error).__name__}") from None
-    if not isinstance(token, str):
-        raise AuthenticationError(f"{path} returned {type(token).__name__}, and not a str")
-    return Secret(token)
+    if isinstance(token, str):
+        return AccessToken(Secret(token))
+    if not isinstance(token, AccessToken):
+        raise AuthenticationError(
+            f"{path} returned {type(token).__name__}, and not a str or an AccessToken"
+        )
+    return token
 
 
 def _request_token(credentials: ClientCredentials, deadline: Deadline) -> _CachedToken:

@@ -16,6 +16,7 @@ from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.option import options_of, quoted, read_options
 from kafka_protocol.client.config.security_options import (
     BROKER,
+    IDENTITIES,
     MECHANISMS,
     SecurityOptions,
     ServerTerms,
@@ -97,7 +98,8 @@ _EXCLUSIVE: Final = (
 )
 _USER_AND_PASSWORD: Final = ("username", "password")
 _CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "oauth_client_id", "oauth_client_secret")
-# The options that a mechanism requires. A token callback replaces all options of OAUTHBEARER.
+# The options that a mechanism requires. A token callback, or an identity of the machine, replaces
+# all options of OAUTHBEARER.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "PLAIN": _USER_AND_PASSWORD,
     "SCRAM-SHA-256": _USER_AND_PASSWORD,
@@ -161,7 +163,7 @@ def _check_mechanism(security: SecurityOptions) -> None:
             f"Option 'kafka.sasl.mechanism' must be specified for {security.protocol}: one of "
             f"{', '.join(MECHANISMS)}"
         )
-    if security.mechanism == "OAUTHBEARER" and security.token_callback is not None:
+    if security.mechanism == "OAUTHBEARER" and _has_own_source(security):
         return
     required = _REQUIRED[security.mechanism]
     missing = [name for name in required if getattr(security, name) is None]
@@ -170,6 +172,27 @@ def _check_mechanism(security: SecurityOptions) -> None:
             f"Options {_quoted(BROKER, *missing)} must be specified for {security.mechanism} "
             "(or kafka.sasl.jaas.config with the same values)"
         )
+
+
+def _has_own_source(security: SecurityOptions) -> bool:
+    return security.token_callback is not None or security.metadata_authentication in IDENTITIES
+
+
+def _check_identity(security: SecurityOptions) -> None:
+    """Refuse other sources of tokens beside an identity of the machine: they have no effect."""
+    if security.metadata_authentication not in IDENTITIES:
+        return
+    if security.mechanism != "OAUTHBEARER":
+        raise KafkaConfigError(
+            f"Option {_quoted(BROKER, 'metadata_authentication')} has no effect while "
+            "kafka.sasl.mechanism is not OAUTHBEARER: set that, or remove it"
+        )
+    for name in ("token_callback", "token_endpoint_url", "oauth_client_secret"):
+        if getattr(security, name) is not None:
+            raise KafkaConfigError(
+                f"Options {_quoted(BROKER, 'metadata_authentication', name)} exclude each other: "
+                "keep one"
+            )
 
 
 def _check_token_endpoint(security: SecurityOptions) -> None:
@@ -193,6 +216,7 @@ _CHECKS: Final = (
     _check_exclusive,
     _check_client_key,
     _check_mechanism,
+    _check_identity,
     _check_token_endpoint,
 )
 

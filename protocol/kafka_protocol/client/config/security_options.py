@@ -18,6 +18,8 @@ MECHANISMS: Final = (
     *("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
     *("OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"),
 )
+# The identities of a machine.
+IDENTITIES: Final = ("azure_imds", "azure", "gcp")
 TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 _OLD_TLS_VERSIONS: Final = ("TLSv1", "TLSv1.1")
 
@@ -238,8 +240,18 @@ class SecurityOptions:
         "sasl.oauthbearer.token.callback",
         _token_callback,
         None,
-        "A Python function without arguments that returns a token as `str`, as "
-        "`package.module:function`; called for each authentication, on every machine.",
+        "A Python function that returns a token, as `package.module:function`; called on every "
+        "machine. It takes no argument, or the broker's host name and the scope. It returns a "
+        "`str`, for one authentication, or an `AccessToken` with its end, until shortly before it.",
+    )
+    metadata_authentication: str = option(
+        "sasl.oauthbearer.metadata.authentication.type",
+        one_of("none", *IDENTITIES),
+        "none",
+        "An identity that the machine has, instead of a secret: `azure_imds` (a managed identity), "
+        "`azure` (a service principal of the environment, a workload identity of Kubernetes, or a "
+        "managed identity; the extra `azure`), `gcp` (Google's default credentials; the extra "
+        "`gcp`). librdkafka has the first.",
     )
     token_endpoint_url: str | None = option(
         "sasl.oauthbearer.token.endpoint.url",

@@ -21,9 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.auth.token import AccessToken
 from kafka_protocol.client.broker import oauth
 from kafka_protocol.client.broker.oauth import forget_token, token_for
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.http_request import HttpResponse
 from kafka_protocol.errors import (
@@ -34,8 +35,11 @@ from kafka_protocol.errors import (
     KafkaTimeoutError,
     TlsError,
 )
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import authority_pem, listening, server_context
 from tests.secret_check import PASSWORD
+
+HOST = "broker"
 
 
 def called() -> str:
@@ -59,13 +63,17 @@ def by_callback(name: str) -> SecurityOptions:
 
 
 def test_callback() -> None:
-    assert token_for(by_callback("called"), soon()) == Secret(PASSWORD)
+    assert token_for(by_callback("called"), HOST, soon()) == Secret(PASSWORD)
 
 
 @pytest.mark.parametrize(
     ("path", "kind", "reason"),
     [
-        (f"{__name__}:called_bytes", AuthenticationError, "returned bytes, and not a str"),
+        (
+            f"{__name__}:called_bytes",
+            AuthenticationError,
+            "returned bytes, and not a str or an",
+        ),
         (f"{__name__}:called_and_raising", AuthenticationError, "raised OSError$"),
         (f"{__name__}:called_and_timed_out", KafkaTimeoutError, "the vault did not respond"),
         (f"{__name__}:missing", KafkaConfigError, "cannot be imported: .*has no attribute"),
@@ -75,9 +83,59 @@ def test_callback() -> None:
 )
 def test_callbacks_that_fail(path: str, kind: type[KafkaError], reason: str) -> None:
     with pytest.raises(kind, match=reason) as caught:
-        token_for(SecurityOptions(token_callback=path), soon())
+        token_for(SecurityOptions(token_callback=path), HOST, soon())
     # The text of a callback's error may contain a secret, and a traceback shows causes.
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
+
+
+REQUESTS: list[tuple[str, str | None]] = []
+
+
+def called_with_request(host: str, scope: str | None) -> AccessToken:
+    REQUESTS.append((host, scope))
+    return AccessToken(Secret(f"{PASSWORD}{len(REQUESTS)}"), now_ms() / 1000 + 100)
+
+
+def test_a_callback_gets_the_broker_and_says_when_its_token_ends() -> None:
+    REQUESTS.clear()
+    given = replace(by_callback("called_with_request"), oauth_scope="s")
+    with sleeps_take_no_time() as pass_seconds:
+        first = token_for(given, "a", soon())
+        assert token_for(given, "a", soon()) == first
+        assert token_for(given, "b", soon()) != first
+        pass_seconds(79)
+        assert token_for(given, "a", soon()) == first
+        pass_seconds(2)
+        second = token_for(given, "a", soon())
+        assert second != first
+        forget_token(given)  # a broker refused it
+        assert token_for(given, "a", soon()) != second
+    assert REQUESTS == [("a", "s"), ("b", "s"), ("a", "s"), ("a", "s")]
+    assert REQUESTS and PASSWORD not in repr(oauth._cache_of_sources)
+
+
+@pytest.mark.parametrize("kind", ["azure", "azure_imds", "gcp"])
+def test_the_identities_of_a_machine(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    asked: list[object] = []
+
+    def azure_token(*given: object, is_managed: bool) -> AccessToken:
+        asked.append((*given, is_managed))
+        return AccessToken(Secret("a"), now_ms() / 1000 + 100)
+
+    def google_token(scope: str | None, now_s: float) -> AccessToken:
+        asked.append((scope, abs(now_s - now_ms() / 1000) < 10))
+        return AccessToken(Secret("g"))
+
+    monkeypatch.setattr("kafka_protocol.auth.azure.azure_token", azure_token)
+    monkeypatch.setattr("kafka_protocol.auth.google.google_token", google_token)
+    given = SecurityOptions(metadata_authentication=kind, oauth_client_id="id", oauth_scope="s")
+    for _ in range(2):
+        token = token_for(given, f"host of {kind}", soon())
+    assert token == Secret("g" if kind == "gcp" else "a")
+    if kind == "gcp":
+        assert asked == [("s", True)] * 2  # its end is not known
+    else:
+        assert asked == [(f"host of {kind}", "s", "id", kind == "azure_imds")]
 
 
 class Endpoint:
@@ -140,9 +198,9 @@ def test_the_request_to_an_endpoint_with_tls(endpoint: Endpoint, tmp_path: Path)
     endpoint.will_respond(access_token="t")
     client = endpoint.client(token_endpoint_url=endpoint.url.replace("http:", "https:"))
     with pytest.raises(TlsError, match=r"not trusted here.* \(.*: kafka\.https\.ca\.location\)"):
-        token_for(client, soon())
+        token_for(client, HOST, soon())
     trusting = replace(client, https_ca_location=str(tmp_path / "ca.pem"))
-    assert token_for(trusting, soon()) == Secret("t")
+    assert token_for(trusting, HOST, soon()) == Secret("t")
     ((headers, form),) = endpoint.requests
     assert form == {"grant_type": ["client_credentials"]}
     assert authorization(headers) == f"me:{PASSWORD}".encode()
@@ -151,7 +209,7 @@ def test_the_request_to_an_endpoint_with_tls(endpoint: Endpoint, tmp_path: Path)
 def test_scope_and_encoded_credentials(endpoint: Endpoint) -> None:
     endpoint.will_respond(access_token="t")
     options = {"oauth_scope": "a b", "oauth_client_id": "a b", "oauth_header_urlencode": True}
-    token_for(endpoint.client(**options), soon())
+    token_for(endpoint.client(**options), HOST, soon())
     ((headers, form),) = endpoint.requests
     assert form["scope"] == ["a b"]
     assert authorization(headers).startswith(b"a+b:")
@@ -186,7 +244,7 @@ def test_tokens_are_cached_for_their_lifetime(
 ) -> None:
     for _ in range(2):
         endpoint.will_respond(**values)
-    assert token_for(endpoint.client(), soon()) == token_for(endpoint.client(), soon())
+    assert token_for(endpoint.client(), HOST, soon()) == token_for(endpoint.client(), HOST, soon())
     assert len(endpoint.requests) == (1 if is_cached else 2)
 
 
@@ -195,15 +253,15 @@ def test_each_client_has_its_own_token(endpoint: Endpoint) -> None:
         endpoint.will_respond(access_token=name, expires_in=3600)
     for _ in range(2):
         for name in ("a", "b"):
-            assert token_for(endpoint.client(oauth_client_id=name), soon()) == Secret(name)
+            assert token_for(endpoint.client(oauth_client_id=name), HOST, soon()) == Secret(name)
 
 
 def test_a_refused_token_is_not_used_again(endpoint: Endpoint) -> None:
     for name in ("a", "b"):
         endpoint.will_respond(access_token=name, expires_in=3600)
-    token_for(endpoint.client(), soon())
+    token_for(endpoint.client(), HOST, soon())
     forget_token(endpoint.client())
-    assert token_for(endpoint.client(), soon()) == Secret("b")
+    assert token_for(endpoint.client(), HOST, soon()) == Secret("b")
     forget_token(endpoint.client(oauth_client_id="never requested"))
 
 
@@ -227,7 +285,7 @@ def test_refusals_do_not_contain_the_secret(
         rf"^the token endpoint at localhost:\d+ responded with {status}: bad: not \*\*\* \*\*\*\?$"
     )
     with pytest.raises(kind, match=text):
-        token_for(endpoint.client(), soon())
+        token_for(endpoint.client(), HOST, soon())
 
 
 @pytest.mark.parametrize(
@@ -238,7 +296,7 @@ def test_refusals_do_not_contain_the_secret(
 def test_responses_without_a_token(endpoint: Endpoint, body: bytes) -> None:
     endpoint.responses.append(HttpResponse(200, body))
     with pytest.raises(AuthenticationError, match="responded without an access_token"):
-        token_for(endpoint.client(), soon())
+        token_for(endpoint.client(), HOST, soon())
 
 
 @given(st.integers(100, 599), st.binary(max_size=50))
@@ -251,4 +309,4 @@ def test_any_response_raises_only_kafka_errors(status: int, body: bytes) -> None
 
 def test_credentials_that_are_not_utf_8(endpoint: Endpoint) -> None:
     with pytest.raises(KafkaConfigError, match="the client's credentials"):
-        token_for(endpoint.client(oauth_client_id="\udcff"), soon())
+        token_for(endpoint.client(oauth_client_id="\udcff"), HOST, soon())

@@ -24,6 +24,8 @@ SSL = {"security.protocol": "SSL"}
 SASL = {"security.protocol": "SASL_SSL"}
 USER = SASL | {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": PASSWORD}
 TOKEN = SASL | {"sasl.mechanism": "OAUTHBEARER"}
+METADATA = "sasl.oauthbearer.metadata.authentication"
+IDENTITY = {f"{METADATA}.type": "azure_imds"}
 ENDPOINT = TOKEN | {
     "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
     "sasl.oauthbearer.client.id": "c",
@@ -88,6 +90,12 @@ def jaas(mechanism: str, text: str) -> dict[str, str]:
         ),
         (TOKEN | {"sasl.oauthbearer.token.callback": "a.b:c"}, {"token_callback": "a.b:c"}),
         (ENDPOINT | {"sasl.oauthbearer.method": "oidc"}, {"oauth_client_id": "c"}),
+        (TOKEN | IDENTITY, {"metadata_authentication": "azure_imds"}),
+        (
+            TOKEN | IDENTITY | {"sasl.oauthbearer.client.id": "c"},
+            {"metadata_authentication": "azure_imds", "oauth_client_id": "c"},
+        ),
+        (ENDPOINT | IDENTITY | {f"{METADATA}.type": "none"}, {"oauth_client_id": "c"}),
     ],
 )
 def test_accepted_options(options: dict[str, str], fields: dict[str, object]) -> None:
@@ -129,6 +137,10 @@ def test_accepted_options(options: dict[str, str], fields: dict[str, object]) ->
         (SSL | KEY | CHAIN | {"ssl.key.location": "/k"}, "exclude each other"),
         (USER | {"sasl.mechanisms": "PLAIN"}, "two names of one option"),
         (ENDPOINT | {"sasl.oauthbearer.token.callback": "a:b"}, "exclude each other"),
+        (ENDPOINT | IDENTITY, "exclude each other"),
+        (TOKEN | IDENTITY | {"sasl.oauthbearer.token.callback": "a:b"}, "exclude each other"),
+        (TOKEN | IDENTITY | {f"{METADATA}.type": "aws"}, "must be one of none, azure_imds"),
+        (USER | IDENTITY | {"sasl.mechanism": "PLAIN"}, "has no effect while"),
         # missing options
         (SSL | KEY, r"without its certificate: set 'kafka\.ssl\.keystore\.certificate\.chain'"),
         (SSL | CHAIN, r"without its key: set 'kafka\.ssl\.keystore\.key'"),

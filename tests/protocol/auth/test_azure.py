@@ -1,0 +1,140 @@
+"""Azure's identities, by the real library, from servers that respond as Azure's do.
+
+Sources: "How to use managed identities on a VM to acquire an access token" (IMDS); "Managed
+identities for App Service". No test reaches Azure.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kafka_protocol.auth import azure
+from kafka_protocol.auth.azure import azure_token
+from kafka_protocol.errors import AuthenticationError, BrokerConnectionError, KafkaConfigError
+from tests.fakes.http import Received, serving
+from tests.secret_check import PASSWORD
+
+HOST = "my-namespace.servicebus.windows.net"
+PATH = "/metadata/identity/oauth2/token"
+SLOW_S = 3_600
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        *(
+            "AZURE_CLIENT_ID",
+            "AZURE_CLIENT_SECRET",
+            "AZURE_TENANT_ID",
+            "AZURE_FEDERATED_TOKEN_FILE",
+        ),
+        *("IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "AZURE_AUTHORITY_HOST"),
+    ):
+        monkeypatch.delenv(name, raising=False)
+    limits = {"connection_timeout": 1, "read_timeout": 1, "retry_total": 0}
+    monkeypatch.setattr(azure, "_LIMITS", limits)
+
+
+def imds(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", url)
+
+
+def granted(request: Received) -> tuple[int, Any]:
+    if request.headers.get("metadata") != "true":
+        return 400, {"error": "bad_request_102", "error_description": "Required metadata header"}
+    ends = int(time.time()) + SLOW_S
+    token = {"access_token": PASSWORD, "expires_on": str(ends), "expires_in": str(SLOW_S)}
+    return 200, {**token, "resource": request.fields["resource"], "token_type": "Bearer"}
+
+
+@pytest.mark.parametrize("is_managed", [True, False])
+def test_a_managed_identity(monkeypatch: pytest.MonkeyPatch, is_managed: bool) -> None:
+    with serving(granted) as server:
+        imds(monkeypatch, server.url)
+        token = azure_token(HOST, None, None, is_managed=is_managed)
+    assert token.text.reveal() == PASSWORD
+    assert PASSWORD not in repr(token)
+    assert abs(token.expires_s - time.time() - SLOW_S) < 60
+    (request,) = server.received
+    assert (request.path, request.fields["resource"]) == (PATH, f"https://{HOST}")
+
+
+def test_an_identity_and_a_scope_that_the_user_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(granted) as server:
+        imds(monkeypatch, server.url)
+        azure_token("broker", "api://kafka/.default", "an-id", is_managed=True)
+    assert server.received[0].fields["resource"] == "api://kafka"
+    assert server.received[0].fields["client_id"] == "an-id"
+
+
+def test_app_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    def respond(request: Received) -> tuple[int, Any]:
+        assert request.headers["x-identity-header"] == "header"
+        ends = int(time.time()) + SLOW_S
+        return 200, {"access_token": PASSWORD, "expires_on": ends, "token_type": "Bearer"}
+
+    with serving(respond) as server:
+        monkeypatch.setenv("IDENTITY_ENDPOINT", f"{server.url}/msi/token")
+        monkeypatch.setenv("IDENTITY_HEADER", "header")
+        assert azure_token(HOST, None, None, is_managed=True).text.reveal() == PASSWORD
+
+
+@pytest.mark.parametrize(
+    ("respond", "kind"),
+    [
+        (
+            lambda _: (
+                400,
+                {"error": "invalid_request", "error_description": "Identity not found"},
+            ),
+            AuthenticationError,
+        ),
+        (lambda _: (200, "no JSON"), AuthenticationError),
+        (lambda _: (500, {"error": "unknown"}), AuthenticationError),
+    ],
+    ids=["no identity", "no JSON", "broken"],
+)
+def test_endpoints_that_refuse(
+    monkeypatch: pytest.MonkeyPatch,
+    respond: Callable[[Received], tuple[int, Any]],
+    kind: type[Exception],
+) -> None:
+    with serving(respond) as server:
+        imds(monkeypatch, server.url)
+        with pytest.raises(kind, match=r"^(no token of Azure|Azure refused a token): \S") as caught:
+            azure_token(HOST, None, None, is_managed=True)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_endpoint_that_is_silent_or_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(_: Received) -> tuple[int, Any]:
+        time.sleep(3)  # longer than the client waits
+        return 500, {}
+
+    with serving(silent) as server:
+        imds(monkeypatch, server.url)
+        began = time.monotonic()
+        with pytest.raises((AuthenticationError, BrokerConnectionError)):
+            azure_token(HOST, None, None, is_managed=True)
+        assert time.monotonic() - began < 60
+    with pytest.raises((AuthenticationError, BrokerConnectionError)):
+        azure_token(HOST, None, None, is_managed=True)
+
+
+@pytest.mark.parametrize(
+    "host", ["broker.example", "evil.example/my.servicebus.windows.net", "servicebus.windows.net"]
+)
+def test_only_event_hubs_have_a_scope_of_their_own(host: str) -> None:
+    with pytest.raises(KafkaConfigError, match=r"set kafka\.sasl\.oauthbearer\.scope"):
+        azure_token(host, None, None, is_managed=True)
+
+
+@pytest.mark.parametrize(
+    "host", [HOST, "a.servicebus.usgovcloudapi.net", "a-b.servicebus.chinacloudapi.cn"]
+)
+def test_scopes_of_event_hubs(host: str) -> None:
+    assert azure._scope_of(host) == f"https://{host}/.default"

@@ -1,0 +1,147 @@
+"""Google's credentials, by the real library, from servers that respond as Google's do.
+
+Sources: "Using OAuth 2.0 for server to server applications"; "Access Compute Engine metadata". No
+test reaches Google.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from kafka_protocol.auth.google import google_token
+from kafka_protocol.errors import AuthenticationError, BrokerConnectionError
+from tests.fakes.http import Received, serving
+from tests.secret_check import PASSWORD
+
+ACCOUNT = "reader@my-project.iam.gserviceaccount.com"
+LIFETIME_S = 3_600
+
+
+NO_REQUEST = Received("", {}, {})
+
+
+def granted(_: Received) -> tuple[int, Any]:
+    return 200, {"access_token": PASSWORD, "expires_in": LIFETIME_S, "token_type": "Bearer"}
+
+
+def key() -> str:
+    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return made.private_bytes(*pem, serialization.NoEncryption()).decode()
+
+
+KEY = key()
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A file of a service account, whose tokens come from a URL."""
+
+    def write(url: str) -> None:
+        path = tmp_path / "account.json"
+        content = {
+            "type": "service_account",
+            "project_id": "my-project",
+            "private_key_id": "1",
+            "private_key": KEY,
+            "client_email": ACCOUNT,
+            "token_uri": url,
+        }
+        path.write_text(json.dumps(content))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
+
+    return write
+
+
+def decoded(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def test_a_service_account(file: Callable[[str], None]) -> None:
+    with serving(granted) as server:
+        file(f"{server.url}/token")
+        token = google_token(None, 1_700_000_000.5)
+    header, claims, access = token.text.reveal().split(".")
+    assert json.loads(decoded(header)) == {"typ": "JWT", "alg": "GOOG_OAUTH2_TOKEN"}
+    assert json.loads(decoded(claims)) == {
+        "exp": int(token.expires_s),
+        "iat": 1_700_000_000,
+        "iss": "Google",
+        "scope": "kafka",
+        "sub": ACCOUNT,
+    }
+    assert decoded(access).decode() == PASSWORD
+    assert abs(token.expires_s - time.time() - LIFETIME_S) < 60
+    assert PASSWORD not in repr(token)
+    (request,) = server.received
+    assertion = json.loads(decoded(request.fields["assertion"].split(".")[1]))
+    assert assertion["scope"] == "https://www.googleapis.com/auth/cloud-platform"
+
+
+@pytest.mark.parametrize(
+    ("status", "values", "kind"),
+    [
+        (400, {"error": "invalid_grant", "error_description": "Invalid JWT"}, AuthenticationError),
+        (503, {"error": "backend"}, BrokerConnectionError),
+    ],
+)
+def test_endpoints_that_refuse(
+    file: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    values: Any,
+    kind: type[Exception],
+) -> None:
+    monkeypatch.setattr("google.auth._exponential_backoff.time.sleep", lambda _: None)
+    with serving(lambda _: (status, values)) as server:
+        file(f"{server.url}/token")
+        with pytest.raises(kind, match=r"^no token of Google: ") as caught:
+            google_token(None, 0)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_endpoint_that_is_away(
+    file: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("google.auth._exponential_backoff.time.sleep", lambda _: None)
+    with serving(granted) as server:
+        pass
+    file(f"{server.url}/token")
+    with pytest.raises(BrokerConnectionError, match=r"^no token of Google: "):
+        google_token(None, 0)
+
+
+def test_no_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    with pytest.raises(AuthenticationError, match=r"^no credentials of Google: "):
+        google_token(None, 0)
+
+
+def test_the_metadata_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine of Google, whose service account the metadata server knows."""
+    paths = {
+        "/computeMetadata/v1/instance/service-accounts/default/": {"email": ACCOUNT, "scopes": []},
+        "/computeMetadata/v1/instance/service-accounts/default/token": granted(NO_REQUEST)[1],
+        f"/computeMetadata/v1/instance/service-accounts/{ACCOUNT}/token": granted(NO_REQUEST)[1],
+        "/computeMetadata/v1/project/project-id": "my-project",
+        "/computeMetadata/v1/universe/universe-domain": "googleapis.com",
+    }
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    with serving(lambda request: (200, paths.get(request.path, ""))) as server:
+        place = server.url.removeprefix("http://")
+        for name in ("_GCE_METADATA_HOST", "_GCE_DEFAULT_MDS_IP"):
+            monkeypatch.setattr(f"google.auth.compute_engine._metadata.{name}", place)
+        token = google_token(None, 0)
+    _, claims, access = token.text.reveal().split(".")
+    assert json.loads(decoded(claims))["sub"] == ACCOUNT
+    assert decoded(access).decode() == PASSWORD
