@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Producer as Librdkafka
-from confluent_kafka.admin import AdminClient
 
 from kafka_protocol.client.broker import broker
 from kafka_protocol.client.broker.broker import Broker
@@ -33,6 +32,7 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_protocol.wire.schema import Request
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.processes.waiting import Deadline
+from kafka_spark_source.tools.topics.topics import list_topics
 from tests.fakes.batch_reading import Rows, Task, plan
 from tests.fakes.reading import read, write
 from tests.integration.access import DESCRIBE, READ, allow, limit_rate
@@ -350,7 +350,7 @@ def test_fault_20_an_unclean_election_under_a_read() -> None:
         client = connect(kafka)
         create_topic(client, NewTopic("cut", replication_factor=2), soon())
         partition = TopicPartition("cut", 0)
-        first, lagging = _replicas(kafka, client, partition)
+        first, lagging = _replicas(client, partition)
         write(client, b"a", b"b", b"c", topic_partition=partition)
         kafka.kill(lagging)
         write(client, b"lost 3", b"lost 4", topic_partition=partition)
@@ -370,10 +370,9 @@ def test_fault_20_an_unclean_election_under_a_read() -> None:
         other.close()
 
 
-def _replicas(kafka: KafkaCluster, client: Cluster, partition: TopicPartition) -> tuple[int, int]:
+def _replicas(client: Cluster, partition: TopicPartition) -> tuple[int, int]:
     """The leader of a partition with two replicas, and the other one."""
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    topics = admin.list_topics(partition.topic, timeout=20).topics
+    ((_, _, listed),) = list_topics(client, [partition.topic], soon())
     leader = client.leader(partition, soon())[0].node_id
-    (other,) = set(topics[partition.topic].partitions[partition.partition].replicas) - {leader}
+    (other,) = set(listed[partition.partition].replicas) - {leader}
     return leader, other

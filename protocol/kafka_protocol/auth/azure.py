@@ -62,7 +62,8 @@ def azure_token(
     managed = ManagedIdentityCredential(client_id=client_id, **_LIMITS)
     others = () if is_managed else _of_environment(client_id)
     try:
-        token = ChainedTokenCredential(*others, managed).get_token(wanted)
+        with ChainedTokenCredential(*others, managed) as credential:
+            token = credential.get_token(wanted)
     except ClientAuthenticationError as error:
         raise AuthenticationError(f"no token of Azure: {_first_line(error)}") from None
     except HttpResponseError as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import closing
 from datetime import timezone
 from typing import Any, Final
 
@@ -56,8 +57,9 @@ def google_token(scope: str | None, now_s: float) -> AccessToken:
         return request(*arguments, **{**more, "timeout": _TIMEOUT_S})
 
     try:
-        credentials, _ = google.auth.default(scopes=[scope or _SCOPE], request=limited)
-        credentials.refresh(limited)
+        with closing(request.session):
+            credentials, _ = google.auth.default(scopes=[scope or _SCOPE], request=limited)
+            credentials.refresh(limited)
     except DefaultCredentialsError as error:
         raise AuthenticationError(f"no credentials of Google: {_first_line(error)}") from None
     except (TransportError, RefreshError) as error:
