@@ -9,6 +9,7 @@ applications" (the scope of a token); KIP-768 and librdkafka's CONFIGURATION.md 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,6 +28,7 @@ _MISSING: Final = "Azure's identities need azure-identity: pip install 'pyspark-
 _EVENT_HUBS: Final = re.compile(
     r"[A-Za-z0-9.-]+\.servicebus\.(?:windows\.net|[a-z.]*api\.(?:net|cn))"
 )
+_SERVICE_PRINCIPAL: Final = ("AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PATH")
 # For one request: azure-identity waits for minutes otherwise.
 _LIMITS: Final = {"connection_timeout": 5, "read_timeout": 10, "retry_total": 2}
 
@@ -65,11 +67,11 @@ def azure_token(
         with ChainedTokenCredential(*others, managed) as credential:
             token = credential.get_token(wanted)
     except ClientAuthenticationError as error:
-        raise AuthenticationError(f"no token of Azure: {_first_line(error)}") from None
+        raise AuthenticationError(f"no token of Azure: {_reason(error)}") from None
     except HttpResponseError as error:
-        raise AuthenticationError(f"Azure refused a token: {_first_line(error)}") from None
+        raise AuthenticationError(f"Azure refused a token: {_reason(error)}") from None
     except AzureError as error:
-        text = f"Azure's identities cannot be reached: {_first_line(error)}"
+        text = f"Azure's identities cannot be reached: {_reason(error)}"
         raise BrokerConnectionError(text) from None
     return AccessToken(Secret(token.token), float(token.expires_on))
 
@@ -86,12 +88,17 @@ def _scope_of(host: str) -> str:
 def _of_environment(client_id: str | None) -> Iterator[TokenCredential]:
     from azure.identity import EnvironmentCredential, WorkloadIdentityCredential
 
-    yield EnvironmentCredential(**_LIMITS)
+    # It warns if there are only some of its variables, as a workload identity has them.
+    if any(name in os.environ for name in _SERVICE_PRINCIPAL):
+        yield EnvironmentCredential(**_LIMITS)
     with suppress(ValueError):  # its variables are missing
         yield WorkloadIdentityCredential(
             **({"client_id": client_id} if client_id else {}), **_LIMITS
         )
 
 
-def _first_line(error: Exception) -> str:
-    return shown((str(error).strip().splitlines() or [type(error).__name__])[0])
+def _reason(error: Exception) -> str:
+    """The lines of an error, one for each identity that was tried, without advice and links."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    kept = [line for line in lines if line and not re.search(r"://|^Attempted|^Chained", line)]
+    return shown("; ".join(kept) or type(error).__name__)

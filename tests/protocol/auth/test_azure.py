@@ -6,11 +6,14 @@ identities for App Service". No test reaches Azure.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from azure.core.exceptions import HttpResponseError, ServiceRequestError
 
 from kafka_protocol.auth import azure
 from kafka_protocol.auth.azure import azure_token
@@ -138,3 +141,60 @@ def test_only_event_hubs_have_a_scope_of_their_own(host: str) -> None:
 )
 def test_scopes_of_event_hubs(host: str) -> None:
     assert azure._scope_of(host) == f"https://{host}/.default"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (
+            HttpResponseError("429\nslow down"),
+            AuthenticationError,
+            "Azure refused a token: 429; slow down$",
+        ),
+        (ServiceRequestError("no route"), BrokerConnectionError, "cannot be reached: no route$"),
+        (ServiceRequestError(""), BrokerConnectionError, "cannot be reached: ServiceRequestErr"),
+    ],
+)
+def test_errors_of_the_library(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[Exception], text: str
+) -> None:
+    def get_token(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("azure.identity.ChainedTokenCredential.get_token", get_token)
+    with pytest.raises(kind, match=text):
+        azure_token(HOST, None, None, is_managed=False)
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "azure.identity", None)
+    with pytest.raises(KafkaConfigError, match=r"pip install 'pyspark-pykafka\[azure\]'"):
+        azure_token(HOST, None, None, is_managed=True)
+
+
+def test_a_service_principal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "AZURE_TENANT_ID": "11111111-1111-1111-1111-111111111111",
+        "AZURE_CLIENT_ID": "22222222-2222-2222-2222-222222222222",
+        "AZURE_CLIENT_SECRET": PASSWORD,
+        "AZURE_AUTHORITY_HOST": "https://127.0.0.1:1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises((AuthenticationError, BrokerConnectionError)) as caught:
+        azure_token(HOST, None, None, is_managed=False)
+    assert "EnvironmentCredential: " in str(caught.value)
+    assert PASSWORD not in str(caught.value)
+
+
+def test_a_workload_identity(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It comes before the managed identity. Its authority is away, which the error says."""
+    (tmp_path / "token").write_text("a.b.c")
+    for name, value in {
+        "AZURE_FEDERATED_TOKEN_FILE": str(tmp_path / "token"),
+        "AZURE_TENANT_ID": "11111111-1111-1111-1111-111111111111",
+        "AZURE_CLIENT_ID": "22222222-2222-2222-2222-222222222222",
+        "AZURE_AUTHORITY_HOST": "https://127.0.0.1:1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises((AuthenticationError, BrokerConnectionError), match="WorkloadIdentity"):
+        azure_token(HOST, None, None, is_managed=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from google.auth.exceptions import GoogleAuthError
 
 from kafka_protocol.auth.google import google_token
-from kafka_protocol.errors import AuthenticationError, BrokerConnectionError
+from kafka_protocol.errors import AuthenticationError, BrokerConnectionError, KafkaConfigError
 from tests.fakes.http import Received, serving
 from tests.secret_check import PASSWORD
 
@@ -145,3 +147,32 @@ def test_the_metadata_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     _, claims, access = token.text.reveal().split(".")
     assert json.loads(decoded(claims))["sub"] == ACCOUNT
     assert decoded(access).decode() == PASSWORD
+
+
+def test_credentials_of_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers expect the name of a service account."""
+    path = tmp_path / "person.json"
+    content = {"type": "authorized_user", "client_id": "i", "client_secret": "s"}
+    path.write_text(json.dumps({**content, "refresh_token": "r"}))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
+    with serving(granted) as server:
+        monkeypatch.setattr(
+            "google.oauth2.credentials._GOOGLE_OAUTH2_TOKEN_ENDPOINT", f"{server.url}/token"
+        )
+        with pytest.raises(AuthenticationError, match="have no service account"):
+            google_token(None, 0)
+
+
+def test_another_error_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    def default(**_: object) -> None:
+        raise GoogleAuthError("odd\ntwo")
+
+    monkeypatch.setattr("google.auth.default", default)
+    with pytest.raises(AuthenticationError, match=r"^no token of Google: odd$"):
+        google_token(None, 0)
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.auth.transport.requests", None)
+    with pytest.raises(KafkaConfigError, match=r"pip install 'pyspark-pykafka\[gcp\]'"):
+        google_token(None, 0)

@@ -189,8 +189,7 @@ def _of_callback(security: SecurityOptions, host: str) -> AccessToken:
             f"imported: {error}"
         ) from error
     try:
-        takes_request = bool(signature(callback).parameters)
-        token = callback(host, security.oauth_scope) if takes_request else callback()
+        token = callback(*_arguments_of(callback, host, security.oauth_scope))
     except KafkaError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
@@ -203,6 +202,17 @@ def _of_callback(security: SecurityOptions, host: str) -> AccessToken:
             f"{path} returned {type(token).__name__}, and not a str or an AccessToken"
         )
     return token
+
+
+def _arguments_of(callback: Callable[..., Any], *more: str | None) -> tuple[str | None, ...]:
+    """The arguments of a callback: none if it can be called so."""
+    try:
+        signature(callback).bind()
+    except TypeError:
+        return more
+    except ValueError:  # a function of C
+        return ()
+    return ()
 
 
 def _request_token(credentials: ClientCredentials, deadline: Deadline) -> _CachedToken:

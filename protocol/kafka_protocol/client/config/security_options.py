@@ -241,7 +241,7 @@ class SecurityOptions:
         _token_callback,
         None,
         "A Python function that returns a token, as `package.module:function`; called on every "
-        "machine. It takes no argument, or the broker's host name and the scope. It returns a "
+        "machine. It needs no argument, or the broker's host name and the scope. It returns a "
         "`str`, for one authentication, or an `AccessToken` with its end, until shortly before it.",
     )
     metadata_authentication: str = option(

@@ -62,8 +62,21 @@ def by_callback(name: str) -> SecurityOptions:
     return SecurityOptions(token_callback=f"{__name__}:{name}")
 
 
-def test_callback() -> None:
-    assert token_for(by_callback("called"), HOST, soon()) == Secret(PASSWORD)
+def called_with_defaults(host: str = "mine", *more: str, **claims: str) -> str:
+    assert (host, more, claims) == ("mine", (), {})
+    return PASSWORD
+
+
+@pytest.mark.parametrize("name", ["called", "called_with_defaults"])
+def test_callback(name: str) -> None:
+    assert token_for(by_callback(name), HOST, soon()) == Secret(PASSWORD)
+
+
+def test_a_callback_of_c() -> None:
+    """Python does not know its arguments, so that it gets none."""
+    given = SecurityOptions(token_callback="builtins:iter")
+    with pytest.raises(AuthenticationError, match="builtins:iter raised TypeError"):
+        token_for(given, HOST, soon())
 
 
 @pytest.mark.parametrize(
