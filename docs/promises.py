@@ -216,6 +216,21 @@ PROMISES: Final = (
     ),
     Promise(
         "security.md",
+        "**The value does not travel.**",
+        ("tests/spark/test_source.py::test_what_tasks_get_has_references_and_no_values",),
+    ),
+    Promise(
+        "security.md",
+        "with its zone as `kafka.client.rack` it [reads from the replica in this zone]",
+        ("tests/integration/test_zones.py",),
+    ),
+    Promise(
+        "security.md",
+        "A refusal is final, with",
+        ("tests/protocol/client/broker/test_refusals.py::test_a_wrong_password_is_sent_once",),
+    ),
+    Promise(
+        "security.md",
         "never appear in a log, an error, a `repr` or the output of `df.explain(True)`.",
         ("tests/secret_check.py", "tests/protocol/auth/test_secret.py"),
     ),
