@@ -123,6 +123,7 @@ _ROWS: Final = (
     (_PROTOCOL, "version", "tests/spark/cli/test_command.py"),
     (f"{_PROTOCOL}/arrow_io", "topic_reader", "tests/integration/test_topic.py"),
     (f"{_PROTOCOL}/auth", "token", "tests/protocol/client/broker/test_oauth.py"),
+    (f"{_CLIENT}/broker", "token_sources", "tests/protocol/client/broker/test_oauth.py"),
     (f"{_CLIENT}/broker", "api_versions listener", "tests/protocol/client/broker/test_broker.py"),
     (f"{_CLIENT}/cluster", "admin", "tests/spark/cli/test_topic_changes.py"),
     (f"{_CLIENT}/cluster", "coordinators", "tests/protocol/client/cluster/test_groups.py"),

@@ -40,7 +40,13 @@ _READS: Final = {row.key: row.uses for row in OPTIONS if row.uses != WRITE}
 # It names a function to call. A table, or metadata like a table's, may be somebody else's.
 _CALLBACK: Final = f"{CLIENT_PREFIX}sasl.oauthbearer.token.callback"
 # It sends a token of the machine, for a scope that another option names.
-_IDENTITY: Final = f"{CLIENT_PREFIX}sasl.oauthbearer.metadata.authentication.type"
+_IDENTITY: Final = frozenset(
+    (
+        f"{CLIENT_PREFIX}sasl.oauthbearer.metadata.authentication.type",
+        f"{REGISTRY_PREFIX}bearer.auth.credentials.source",
+    )
+)
+_NO_IDENTITY: Final = ("NONE", "STATIC_TOKEN", "OAUTHBEARER")
 _USER_IN_URL: Final = re.compile(r"://[^/]*@")
 # Also for names that this version does not know.
 _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|user\.info")
@@ -142,11 +148,12 @@ def _check_is_safe(options: Mapping[str, str]) -> None:
             f"Option '{_CALLBACK}' of a table is refused: it names a function to call, and a table "
             "may be somebody else's. Give it with each query."
         )
-    if _IDENTITY in options:
-        raise KafkaConfigError(
-            f"Option '{_IDENTITY}' of a table is refused: the brokers of the table, which may be "
-            "somebody else's, would get a token of whoever reads it. Give it with each query."
-        )
+    for name in _IDENTITY.intersection(options):
+        if options[name].strip().upper() not in _NO_IDENTITY:
+            raise KafkaConfigError(
+                f"Option '{name}' of a table is refused: its servers, which may be somebody "
+                "else's, would get a token of whoever reads it. Give it with each query."
+            )
     for name, value in options.items():
         if has_reference(value):
             raise KafkaConfigError(

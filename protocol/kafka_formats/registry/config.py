@@ -36,6 +36,9 @@ PREFIX: Final = "schema.registry."
 REGISTRY: Final = ServerTerms(PREFIX, "use http in the URL", "does it speak TLS?")
 _NO_TLS_OPTIONS: Final = SecurityOptions(server=REGISTRY)
 
+# The identities of a machine, by the names of Confluent's clients if they have them.
+IDENTITIES: Final = {"OAUTHBEARER_AZURE_IMDS": "azure_imds", "OAUTHBEARER_AZURE": "azure"}
+
 _log = logging.getLogger(__name__)
 
 
@@ -78,10 +81,12 @@ class RegistryConfig(Referring):
     )
     bearer_source: str | None = option(
         "bearer.auth.credentials.source",
-        one_of("STATIC_TOKEN", "OAUTHBEARER"),
+        one_of("STATIC_TOKEN", "OAUTHBEARER", *IDENTITIES),
         None,
         "The source of tokens: `STATIC_TOKEN` (`schema.registry.bearer.auth.token`) or "
-        "`OAUTHBEARER` (an OIDC endpoint, by client credentials).",
+        "`OAUTHBEARER` (an OIDC endpoint, by client credentials), or an identity of the machine: "
+        "`OAUTHBEARER_AZURE_IMDS` (a managed identity) or `OAUTHBEARER_AZURE` (also a service "
+        "principal of the environment, or a workload identity).",
     )
     bearer_token: Secret | None = option(
         "bearer.auth.token", Secret, None, "The token, for `STATIC_TOKEN`."
@@ -179,12 +184,14 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "USER_INFO": ("user_info",),
     "STATIC_TOKEN": ("bearer_token",),
     "OAUTHBEARER": _CLIENT_CREDENTIALS,
+    **dict.fromkeys(IDENTITIES, ("scope",)),
 }
 _OF_CONFLUENT_CLOUD: Final = ("logical_cluster", "identity_pool_id")
 _USED: Final[Mapping[str, tuple[str, ...]]] = {
     **_REQUIRED,
     "STATIC_TOKEN": (*_REQUIRED["STATIC_TOKEN"], *_OF_CONFLUENT_CLOUD),
     "OAUTHBEARER": (*_CLIENT_CREDENTIALS, "scope", *_OF_CONFLUENT_CLOUD),
+    **dict.fromkeys(IDENTITIES, ("scope", "client_id", *_OF_CONFLUENT_CLOUD)),
 }
 
 

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.config import IDENTITIES, RegistryConfig
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.broker.oauth import (
     ClientCredentials,
     endpoint_token,
     forget_endpoint_token,
+)
+from kafka_protocol.client.broker.token_sources import (
+    TokenSource,
+    forget_source_token,
+    source_token,
 )
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.errors import AuthenticationError
@@ -29,6 +34,7 @@ class Credentials:
     def __init__(self, config: RegistryConfig) -> None:
         self._config = config
         self._client = _client_in(config)
+        self._source = _source_in(config)
         self._secrets = {*_secrets_in(config)}
         self._token: Secret | None = config.bearer_token
 
@@ -54,10 +60,11 @@ class Credentials:
 
     def renew(self) -> bool:
         """Drop a token that the registry refused; whether another one can be requested."""
-        if self._client is None:
-            return False
-        forget_endpoint_token(self._client)
-        return True
+        if self._client is not None:
+            forget_endpoint_token(self._client)
+        if self._source is not None:
+            forget_source_token(self._source)
+        return self._client is not None or self._source is not None
 
     def hide(self, text: str) -> str:
         """A text of a server without the secrets that it may repeat."""
@@ -70,6 +77,8 @@ class Credentials:
     def _bearer_token(self, deadline: Deadline) -> Secret:
         if self._client is not None:
             self._token = endpoint_token(self._client, deadline)
+        elif self._source is not None:
+            self._token = source_token(self._source, "")
         token = self._token or Secret("")
         if not token.reveal().isascii() or not token.reveal().isprintable():
             raise AuthenticationError(
@@ -88,6 +97,11 @@ def _client_in(config: RegistryConfig) -> ClientCredentials | None:
         config.scope,
         config.tls,
     )
+
+
+def _source_in(config: RegistryConfig) -> TokenSource | None:
+    kind = IDENTITIES.get(config.bearer_source or "")
+    return None if kind is None else TokenSource(kind, config.scope, config.client_id)
 
 
 def _secrets_in(config: RegistryConfig) -> Iterator[str]:

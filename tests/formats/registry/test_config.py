@@ -30,6 +30,12 @@ USER = {"basic.auth.user.info": f"u:{PASSWORD}"}
 IN_URL = {"basic.auth.credentials.source": "URL"}
 
 
+IDENTITY = {
+    "bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS",
+    "bearer.auth.scope": "api://r/.default",
+}
+
+
 @pytest.mark.parametrize(
     ("options", "fields"),
     [
@@ -45,9 +51,21 @@ IN_URL = {"basic.auth.credentials.source": "URL"}
             {"bearer_token": Secret(PASSWORD), "logical_cluster": "lsrc-1"},
         ),
         (URL | ENDPOINT | {"bearer.auth.scope": "s"}, {"bearer_source": "OAUTHBEARER"}),
+        (URL | IDENTITY, {"bearer_source": "OAUTHBEARER_AZURE_IMDS", "scope": "api://r/.default"}),
+        (URL | IDENTITY | {"bearer.auth.client.id": "c"}, {"client_id": "c"}),
         (URL | {"max.retries": "0", "retries.wait.ms": "5"}, {"max_retries": 0}),
     ],
-    ids=["defaults", "urls", "user", "user in URLs", "token", "endpoint", "numbers"],
+    ids=[
+        "defaults",
+        "urls",
+        "user",
+        "user in URLs",
+        "token",
+        "endpoint",
+        "identity",
+        "client id",
+        "numbers",
+    ],
 )
 def test_accepted_options(options: dict[str, str], fields: dict[str, Any]) -> None:
     config = RegistryConfig.from_options(options)
@@ -85,8 +103,16 @@ def test_options_of_tls_under_all_their_names() -> None:
         (URL | {"basic.auth.credentials.source": "USER_INFO"}, "user.info' must be specified for"),
         (URL | {"basic.auth.credentials.source": "SASL_INHERIT"}, "one of USER_INFO, URL"),
         (URL | {"bearer.auth.token": PASSWORD}, "no effect: set .*source to STATIC_TOKEN$"),
-        (URL | TOKEN | {"bearer.auth.scope": "s"}, "no effect: set .*source to OAUTHBEARER$"),
-        (URL | USER | {"bearer.auth.logical.cluster": "l"}, "to STATIC_TOKEN or OAUTHBEARER$"),
+        (URL | IDENTITY | {"bearer.auth.client.secret": "s"}, "client.secret' has no effect"),
+        (
+            URL | {"bearer.auth.credentials.source": "OAUTHBEARER_AZURE"},
+            "bearer.auth.scope' must be specified for OAUTHBEARER_AZURE",
+        ),
+        (
+            URL | TOKEN | {"bearer.auth.scope": "s"},
+            "set .*source to OAUTHBEARER or OAUTH",
+        ),
+        (URL | USER | {"bearer.auth.logical.cluster": "l"}, "to STATIC_TOKEN or OAUTHBEARER or"),
         (URL | TOKEN | {"bearer.auth.token": f"{PASSWORD}\r\nX: y"}, "not printable ASCII"),
         (URL | TOKEN | {"bearer.auth.token": ""}, "'schema.registry.bearer.auth.token' is empty"),
         (URL | TOKEN | {"bearer.auth.logical.cluster": "a\r\nb"}, "it must be printable ASCII"),

@@ -19,8 +19,9 @@ from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.credentials import Credentials
 from kafka_formats.registry.failover import Call, Exchange
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.auth.token import AccessToken
 from kafka_protocol.client.broker import oauth
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, now_ms
 from tests.fakes.tls import authority_pem, server_context
 from tests.formats.registry.server import (
     SOON_MS,
@@ -119,6 +120,27 @@ def test_a_refused_token_is_replaced_once(registry: FakeRegistry) -> None:
     registry.on(PATH, error(401, 401))
     assert "responded with 401" in failure(by_endpoint(registry))
     assert sent(registry)[2:] == ["Bearer t2", "Bearer t3"]
+
+
+@pytest.mark.parametrize("kind", ["OAUTHBEARER_AZURE_IMDS", "OAUTHBEARER_AZURE"])
+def test_an_identity_of_the_machine(
+    registry: FakeRegistry, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A refused token is replaced once, as one of an endpoint."""
+    asked: list[object] = []
+
+    def azure_token(*given: object, is_managed: bool) -> AccessToken:
+        asked.append((*given, is_managed))
+        return AccessToken(Secret(f"{kind}-{len(asked)}"), now_ms() / 1000 + 100)
+
+    monkeypatch.setattr("kafka_protocol.auth.azure.azure_token", azure_token)
+    config = config_of(registry.url, bearer_source=kind, scope="api://r/.default", client_id="c")
+    for _ in range(2):
+        response_to(config)
+    registry.on(PATH, error(401, 401), ok({}))
+    response_to(config)
+    assert asked == [("", "api://r/.default", "c", kind.endswith("IMDS"))] * 2
+    assert sent(registry) == [f"Bearer {kind}-{each}" for each in (1, 1, 1, 2)]
 
 
 def test_a_refused_static_token_is_an_error_at_once(registry: FakeRegistry) -> None:

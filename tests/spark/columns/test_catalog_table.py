@@ -138,10 +138,14 @@ def test_no_table_names_a_function_to_call() -> None:
 def test_no_table_takes_the_identity_of_its_reader() -> None:
     name = "kafka.sasl.oauthbearer.metadata.authentication.type"
     options = {**SERVERS, name: "azure", "kafka.sasl.oauthbearer.scope": "https://vault/.default"}
-    with pytest.raises(KafkaConfigError, match="would get a token of whoever reads it"):
-        with_options(COLUMNS, options)
-    with pytest.raises(KafkaConfigError, match="would get a token of whoever reads it"):
-        with_kept_options({}, forged(json.dumps(options)), Use.BATCH_READ)
+    registry = "schema.registry.bearer.auth.credentials.source"
+    for each in (options, {**SERVERS, registry: "oauthbearer_azure "}):
+        with pytest.raises(KafkaConfigError, match="would get a token of whoever reads it"):
+            with_options(COLUMNS, each)
+        with pytest.raises(KafkaConfigError, match="would get a token of whoever reads it"):
+            with_kept_options({}, forged(json.dumps(each)), Use.BATCH_READ)
+    harmless = {**SERVERS, name: "None", registry: "STATIC_TOKEN"}
+    assert with_kept_options({}, forged(json.dumps(harmless)), Use.BATCH_READ)
 
 
 @pytest.mark.parametrize(

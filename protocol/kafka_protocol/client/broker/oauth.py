@@ -1,38 +1,39 @@
-"""Tokens for OAUTHBEARER: of an identity of the machine, of a function, or of an OIDC endpoint.
+"""Tokens for OAUTHBEARER: from an OIDC endpoint (KIP-768), or from another source.
 
 Schema registries accept tokens of such endpoints, too.
 
-A token with a known end is cached for four fifths of its lifetime, as in Java's client
-(sasl.login.refresh.window.factor). Tokens are not verified here: brokers do that. KIP-768 has the
-endpoints.
+A token is kept for four fifths of its time. It is not verified here: brokers do that.
 """
 
 from __future__ import annotations
 
 import base64
-import importlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from inspect import signature
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 from kafka_protocol.auth.mechanism import shown, utf8
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.auth.token import AccessToken
-from kafka_protocol.client.clock import Deadline, now_ms
-from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.broker.token_sources import (
+    CALLBACK,
+    KEPT_FRACTION,
+    KeptToken,
+    TokenSource,
+    forget_source_token,
+    source_token,
+)
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.security_options import IDENTITIES, SecurityOptions
 from kafka_protocol.client.network.http_request import HttpRequest, HttpResponse, send
 from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,
-    KafkaConfigError,
     KafkaError,
     TlsError,
 )
 
-_CACHED_FRACTION: Final = 0.8
 _OK: Final = 200
 _MAX_BODY_BYTES: Final = 1024 * 1024
 _MAX_LIFETIME_S: Final = 1e12
@@ -61,35 +62,23 @@ class ClientCredentials:
     urlencode: bool = False
 
 
-class _CachedToken(NamedTuple):
-    token: Secret
-    until: Deadline
-
-
-_cache: dict[ClientCredentials, _CachedToken] = {}
-# By the options and the host: scopes may have its name.
-_cache_of_sources: dict[tuple[SecurityOptions, str], _CachedToken] = {}
+_cache: dict[ClientCredentials, KeptToken] = {}
 
 
 def token_for(security: SecurityOptions, host: str, deadline: Deadline) -> Secret:
     """Get a valid token, from the cache if possible.
 
-    The deadline is for an endpoint. The time of a callback has no limit, and an identity of the
-    machine has limits of its own.
-
     Args:
         security: The options.
         host: The broker's host name.
-        deadline: When an endpoint must have responded.
+        deadline: When an endpoint must have responded; other sources have limits of their own.
 
     Raises:
-        KafkaError: As from `endpoint_token`, `azure_token` or `google_token`.
-        AuthenticationError: The callback failed.
-        KafkaConfigError: The callback does not exist.
+        KafkaError: As from `endpoint_token` or `source_token`.
     """
     source = _source_of(security)
     if source is not None:
-        return _cached(security, host, source)
+        return source_token(source, host)
     try:
         return endpoint_token(_credentials_in(security), deadline)
     except TlsError as error:
@@ -100,50 +89,21 @@ def token_for(security: SecurityOptions, host: str, deadline: Deadline) -> Secre
 
 def forget_token(security: SecurityOptions) -> None:
     """Drop the cached token, because a broker refused it."""
-    forget_endpoint_token(_credentials_in(security))
-    for key in [key for key in _cache_of_sources if key[0] == security]:
-        _cache_of_sources.pop(key, None)
+    source = _source_of(security)
+    if source is not None:
+        forget_source_token(source)
+    else:
+        forget_endpoint_token(_credentials_in(security))
 
 
-_Source: TypeAlias = Callable[[SecurityOptions, str], AccessToken]
-
-
-def _source_of(security: SecurityOptions) -> _Source | None:
+def _source_of(security: SecurityOptions) -> TokenSource | None:
     """The source of tokens that is not an endpoint; None for an endpoint."""
+    scope = security.oauth_scope
     if security.token_callback is not None:
-        return _of_callback
-    return _IDENTITIES.get(security.metadata_authentication)
-
-
-def _of_azure(security: SecurityOptions, host: str) -> AccessToken:
-    from kafka_protocol.auth.azure import azure_token  # noqa: PLC0415 - an extra
-
-    is_managed = security.metadata_authentication == "azure_imds"
-    scope, client_id = security.oauth_scope, security.oauth_client_id
-    return azure_token(host, scope, client_id, is_managed=is_managed)
-
-
-def _of_google(security: SecurityOptions, _host: str) -> AccessToken:
-    from kafka_protocol.auth.google import google_token  # noqa: PLC0415 - an extra
-
-    return google_token(security.oauth_scope, now_ms() / 1000)
-
-
-_IDENTITIES: Final[Mapping[str, _Source]] = {
-    "azure_imds": _of_azure,
-    "azure": _of_azure,
-    "gcp": _of_google,
-}
-
-
-def _cached(security: SecurityOptions, host: str, source: _Source) -> Secret:
-    cached = _cache_of_sources.get((security, host))
-    if cached is None or cached.until.has_passed:
-        token, expires_s, _ = source(security, host)
-        left_ms = max(0.0, expires_s * 1000 - now_ms())
-        cached = _CachedToken(token, Deadline.after(left_ms * _CACHED_FRACTION))
-        _cache_of_sources[security, host] = cached
-    return cached.token
+        return TokenSource(CALLBACK, scope, security.token_callback)
+    if security.metadata_authentication in IDENTITIES:
+        return TokenSource(security.metadata_authentication, scope, security.oauth_client_id)
+    return None
 
 
 def endpoint_token(credentials: ClientCredentials, deadline: Deadline) -> Secret:
@@ -178,44 +138,7 @@ def _credentials_in(security: SecurityOptions) -> ClientCredentials:
     )
 
 
-def _of_callback(security: SecurityOptions, host: str) -> AccessToken:
-    path = security.token_callback or ""
-    module, _, name = path.partition(":")
-    try:
-        callback = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise KafkaConfigError(
-            f"Option 'kafka.sasl.oauthbearer.token.callback' names {path!r}, which cannot be "
-            f"imported: {error}"
-        ) from error
-    try:
-        token = callback(*_arguments_of(callback, host, security.oauth_scope))
-    except KafkaError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
-        # Not chained: its text may contain a secret.
-        raise AuthenticationError(f"{path} raised {type(error).__name__}") from None
-    if isinstance(token, str):
-        return AccessToken(Secret(token))
-    if not isinstance(token, AccessToken):
-        raise AuthenticationError(
-            f"{path} returned {type(token).__name__}, and not a str or an AccessToken"
-        )
-    return token
-
-
-def _arguments_of(callback: Callable[..., Any], *more: str | None) -> tuple[str | None, ...]:
-    """The arguments of a callback: none if it can be called so."""
-    try:
-        signature(callback).bind()
-    except TypeError:
-        return more
-    except ValueError:  # a function of C
-        return ()
-    return ()
-
-
-def _request_token(credentials: ClientCredentials, deadline: Deadline) -> _CachedToken:
+def _request_token(credentials: ClientCredentials, deadline: Deadline) -> KeptToken:
     url, secret = credentials.endpoint_url, credentials.client_secret.reveal()
     form = {"grant_type": "client_credentials"}
     if credentials.scope is not None:
@@ -235,7 +158,7 @@ def _request_token(credentials: ClientCredentials, deadline: Deadline) -> _Cache
     return _token_in(response, f"the token endpoint at {urlsplit(url).netloc}", hidden)
 
 
-def _token_in(response: HttpResponse, endpoint: str, hidden: Iterable[str]) -> _CachedToken:
+def _token_in(response: HttpResponse, endpoint: str, hidden: Iterable[str]) -> KeptToken:
     values = _object_in(response.body)
     if response.status != _OK:
         raise _refusal(endpoint, response.status, values, hidden)
@@ -243,7 +166,7 @@ def _token_in(response: HttpResponse, endpoint: str, hidden: Iterable[str]) -> _
     if not isinstance(token, str) or not token:
         raise AuthenticationError(f"{endpoint} responded without an access_token")
     lifetime_s = _lifetime_s(values, token)
-    return _CachedToken(Secret(token), Deadline.after(lifetime_s * _CACHED_FRACTION * 1000))
+    return KeptToken(Secret(token), Deadline.after(lifetime_s * KEPT_FRACTION * 1000))
 
 
 def _refusal(peer: str, status: int, values: dict[str, Any], hidden: Iterable[str]) -> KafkaError:

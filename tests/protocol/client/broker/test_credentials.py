@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_protocol.auth.aws_msk_iam import AwsMskIam
@@ -10,7 +12,7 @@ from kafka_protocol.auth.oauthbearer import OAuthBearer
 from kafka_protocol.auth.plain import Plain
 from kafka_protocol.auth.scram import Scram
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.broker import oauth
+from kafka_protocol.client.broker import oauth, token_sources
 from kafka_protocol.client.broker.credentials import _CONVERSATIONS, conversation_for, forget
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.security_options import MECHANISMS, SecurityOptions
@@ -65,8 +67,13 @@ def test_first_tokens_contain_the_credentials() -> None:
 
 
 def test_a_refused_token_is_forgotten() -> None:
-    oauth._cache[oauth._credentials_in(options("OAUTHBEARER"))] = oauth._CachedToken(
-        Secret("t"), SOON
-    )
+    by_endpoint = replace(options("OAUTHBEARER"), token_callback=None)
+    by_callback = token_sources.TokenSource("callback", None, options("OAUTHBEARER").token_callback)
+    kept = token_sources.KeptToken(Secret("t"), SOON)
+    oauth._cache[oauth._credentials_in(by_endpoint)] = kept
+    token_sources._kept[by_callback, HOST] = token_sources._kept[by_callback, "other"] = kept
+    forget(by_endpoint)
+    assert oauth._credentials_in(by_endpoint) not in oauth._cache
+    assert (by_callback, HOST) in token_sources._kept
     forget(options("OAUTHBEARER"))
-    assert oauth._credentials_in(options("OAUTHBEARER")) not in oauth._cache
+    assert not {(by_callback, HOST), (by_callback, "other")} & token_sources._kept.keys()

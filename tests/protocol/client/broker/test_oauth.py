@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.auth.token import AccessToken
-from kafka_protocol.client.broker import oauth
+from kafka_protocol.client.broker import oauth, token_sources
 from kafka_protocol.client.broker.oauth import forget_token, token_for
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.config.security_options import SecurityOptions
@@ -124,7 +124,7 @@ def test_a_callback_gets_the_broker_and_says_when_its_token_ends() -> None:
         forget_token(given)  # a broker refused it
         assert token_for(given, "a", soon()) != second
     assert REQUESTS == [("a", "s"), ("b", "s"), ("a", "s"), ("a", "s")]
-    assert REQUESTS and PASSWORD not in repr(oauth._cache_of_sources)
+    assert REQUESTS and PASSWORD not in repr(token_sources._kept)
 
 
 @pytest.mark.parametrize("kind", ["azure", "azure_imds", "gcp"])
