@@ -22,13 +22,14 @@ from pyspark.sql import SparkSession
 
 from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.references import resolved
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
 from kafka_spark_source.diagnosis.environment import environment
 from kafka_spark_source.diagnosis.findings import Finding, Result
 from kafka_spark_source.diagnosis.pyspark_archive import Bytecode, bytecode_in, pyspark_archive
 from kafka_spark_source.diagnosis.report import Place, pasteable, side_by_side
-from kafka_spark_source.options.names import by_key, client_options
+from kafka_spark_source.options.names import CLIENT_PREFIX, by_key, client_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.options.write import parse_write_options
 from kafka_spark_source.planning.strategies import topics_of
@@ -125,7 +126,11 @@ def _read(given: Mapping[str, str]) -> tuple[dict[str, str], Job]:
 
 def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
     try:
-        findings = [*diagnose(ClientConfig.from_options(client), job)]
+        config = ClientConfig.from_options(client)
+        if job.group is not None:
+            texts = resolved({**client, "group.id": job.group}, CLIENT_PREFIX)
+            job = job._replace(group=texts["group.id"])
+        findings = [*diagnose(config, job)]
     except KafkaConfigError as error:  # a reference has no value on this machine
         findings = [Finding("options", "client", Result.BAD, str(error))]
     return Place(name, environment(), (*_archive(), *findings))

@@ -27,7 +27,7 @@ from pyspark.sql.types import StructField, StructType
 from kafka_formats.options.option import WRITE, Use
 from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.client.config.option import options_of
-from kafka_protocol.client.config.references import has_reference
+from kafka_protocol.client.config.references import PROVIDERS
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.names import CLIENT_PREFIX
@@ -155,7 +155,8 @@ def _check_is_safe(options: Mapping[str, str]) -> None:
                 "else's, would get a token of whoever reads it. Give it with each query."
             )
     for name, value in options.items():
-        if has_reference(value):
+        # Not only the names that providers have by default: a table may give them others.
+        if "${" in value or PROVIDERS in name:
             raise KafkaConfigError(
                 f"Option '{name}' of a table is refused: it refers to the environment or a file of "
                 "whoever reads the table, which may be somebody else's. Give it with each query."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -64,8 +65,9 @@ class KafkaStreamReader(DataSourceStreamReader):
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A task needs no connection of the driver's.
-        return {**self.__dict__, "batches": None}
+        # A task needs no connection of the driver's, and no group.
+        options = replace(self.options, group_id=None)
+        return {**self.__dict__, "batches": None, "options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -9,6 +9,7 @@ from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.glue_config import GLUE, GlueConfig
 from kafka_formats.registry.schemas import SchemaSource
 from kafka_formats.registry.sources import SourceConfig, source_with
+from kafka_protocol.client.config.references import PROVIDERS
 
 
 class Registries:
@@ -24,13 +25,16 @@ class Registries:
 
     def __init__(self, options: Mapping[str, str], *framings: Framing) -> None:
         has_glue = Framing.GLUE in framings
-        glue = {name: text for name, text in options.items() if has_glue and name.startswith(GLUE)}
-        others = {name: text for name, text in options.items() if name not in glue}
-        confluent = RegistryConfig.from_options(others) if others else None
+        # What limits references is for both.
+        limits = {name: text for name, text in options.items() if name.startswith(PROVIDERS)}
+        own = {name: text for name, text in options.items() if name not in limits}
+        glue = {name: text for name, text in own.items() if has_glue and name.startswith(GLUE)}
+        others = {name: text for name, text in own.items() if name not in glue}
+        confluent = RegistryConfig.from_options(others | limits) if others else None
         self._configs: dict[Framing, SourceConfig | None] = dict.fromkeys(framings, confluent)
         if has_glue:
             without = {name.removeprefix(GLUE): text for name, text in glue.items()}
-            self._configs[Framing.GLUE] = GlueConfig.from_options(without)
+            self._configs[Framing.GLUE] = GlueConfig.from_options(without | limits)
         known = {config for config in self._configs.values() if config is not None}
         self._sources = {config: source_with(config) for config in known}
 

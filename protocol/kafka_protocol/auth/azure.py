@@ -9,10 +9,11 @@ applications" (the scope of a token); KIP-768 and librdkafka's CONFIGURATION.md 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.auth.mechanism import shown
@@ -26,11 +27,18 @@ if TYPE_CHECKING:
 _MISSING: Final = "Azure's identities need azure-identity: pip install 'pyspark-pykafka[azure]'"
 # Event Hubs in Azure's clouds: the namespace is the resource.
 _EVENT_HUBS: Final = re.compile(
-    r"[A-Za-z0-9.-]+\.servicebus\.(?:windows\.net|[a-z.]*api\.(?:net|cn))"
+    r"[A-Za-z0-9.-]+\.servicebus\.(?:windows\.net|usgovcloudapi\.net|chinacloudapi\.cn)"
 )
+_QUOTED: Final = re.compile(r"\bContent: |[{\[<]")
 _SERVICE_PRINCIPAL: Final = ("AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PATH")
 # For one request: azure-identity waits for minutes otherwise.
-_LIMITS: Final = {"connection_timeout": 5, "read_timeout": 10, "retry_total": 2}
+_LIMITS: Final = {
+    "connection_timeout": 5,
+    "read_timeout": 10,
+    "retry_total": 2,
+    "retry_backoff_max": 5,
+    "respect_retry_after_header": False,
+}
 
 
 def azure_token(
@@ -52,28 +60,44 @@ def azure_token(
         KafkaConfigError: azure-identity is missing, or the scope is.
     """
     try:
-        from azure.core.exceptions import (
-            AzureError,
-            ClientAuthenticationError,
-            HttpResponseError,
-        )
-        from azure.identity import ChainedTokenCredential, ManagedIdentityCredential
+        from azure.identity import ManagedIdentityCredential
     except ImportError as error:
         raise KafkaConfigError(_MISSING) from error
     wanted = scope or _scope_of(host)
-    managed = ManagedIdentityCredential(client_id=client_id, **_LIMITS)
     others = () if is_managed else _of_environment(client_id)
-    try:
-        with ChainedTokenCredential(*others, managed) as credential:
-            token = credential.get_token(wanted)
-    except ClientAuthenticationError as error:
-        raise AuthenticationError(f"no token of Azure: {_reason(error)}") from None
-    except HttpResponseError as error:
-        raise AuthenticationError(f"Azure refused a token: {_reason(error)}") from None
-    except AzureError as error:
-        text = f"Azure's identities cannot be reached: {_reason(error)}"
-        raise BrokerConnectionError(text) from None
-    return AccessToken(Secret(token.token), float(token.expires_on))
+    credentials = (*others, ManagedIdentityCredential(client_id=client_id, **_LIMITS))
+    return _first_token(credentials, wanted)
+
+
+def _first_token(credentials: Iterable[TokenCredential], scope: str) -> AccessToken:
+    """The token of the first identity that is there."""
+    from azure.core.exceptions import (
+        AzureError,
+        ClientAuthenticationError,
+        ServiceRequestError,
+        ServiceResponseError,
+    )
+    from azure.identity import CredentialUnavailableError
+
+    reasons = []
+    network = (ServiceRequestError, ServiceResponseError)
+    for credential in credentials:
+        name = type(credential).__name__
+        try:
+            with closing(credential):
+                token = credential.get_token(scope)
+        except CredentialUnavailableError as error:
+            reasons.append(f"{name}: {_reason(error)}")
+            if isinstance(error.__cause__ or error.__context__, network):
+                raise BrokerConnectionError(f"no token of Azure: {reasons[-1]}") from None
+        except ClientAuthenticationError as error:
+            raise AuthenticationError(f"Azure refused a token: {name}: {_reason(error)}") from None
+        except AzureError as error:
+            text = f"no token of Azure: {name}: {_reason(error)}"
+            raise BrokerConnectionError(text) from None
+        else:
+            return AccessToken(Secret(token.token), float(token.expires_on))
+    raise AuthenticationError(f"there is no identity of Azure: {'; '.join(reasons)}")
 
 
 def _scope_of(host: str) -> str:
@@ -98,7 +122,12 @@ def _of_environment(client_id: str | None) -> Iterator[TokenCredential]:
 
 
 def _reason(error: Exception) -> str:
-    """The lines of an error, one for each identity that was tried, without advice and links."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    kept = [line for line in lines if line and not re.search(r"://|^Attempted|^Chained", line)]
-    return shown("; ".join(kept) or type(error).__name__)
+    """The first line of an error, up to the response that it may quote, which may have a token."""
+    line = next(iter(str(error).strip().splitlines()), "")
+    return shown(_QUOTED.split(line)[0].strip()) or type(error).__name__
+
+
+# It logs responses that it cannot read, with the tokens in them; errors here say what failed.
+_logger = logging.getLogger("azure.identity")
+if _logger.level == logging.NOTSET:
+    _logger.setLevel(logging.ERROR)

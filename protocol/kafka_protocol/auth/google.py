@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from contextlib import closing
 from datetime import timezone
 from typing import Any, Final
@@ -22,6 +23,7 @@ from kafka_protocol.errors import AuthenticationError, BrokerConnectionError, Ka
 
 _MISSING: Final = "Google's identities need google-auth: pip install 'pyspark-pykafka[gcp]'"
 _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
+_QUOTED: Final = re.compile(r"[{\[<]|\bb'|\\")
 _HEADER: Final = {"typ": "JWT", "alg": "GOOG_OAUTH2_TOKEN"}
 # For one request, in s; google-auth waits for two minutes otherwise.
 _TIMEOUT_S: Final = 10
@@ -61,13 +63,13 @@ def google_token(scope: str | None, now_s: float) -> AccessToken:
             credentials, _ = google.auth.default(scopes=[scope or _SCOPE], request=limited)
             credentials.refresh(limited)
     except DefaultCredentialsError as error:
-        raise AuthenticationError(f"no credentials of Google: {_first_line(error)}") from None
+        raise AuthenticationError(f"no credentials of Google: {_reason(error)}") from None
     except (TransportError, RefreshError) as error:
-        text = f"no token of Google: {_first_line(error)}"
+        text = f"no token of Google: {_reason(error)}"
         may_pass = isinstance(error, TransportError) or error.retryable
         raise (BrokerConnectionError if may_pass else AuthenticationError)(text) from None
     except GoogleAuthError as error:
-        raise AuthenticationError(f"no token of Google: {_first_line(error)}") from None
+        raise AuthenticationError(f"no token of Google: {_reason(error)}") from None
     expires_s = credentials.expiry.replace(tzinfo=timezone.utc).timestamp()
     return AccessToken(_for_brokers(credentials, expires_s, now_s), expires_s)
 
@@ -85,5 +87,11 @@ def _for_brokers(credentials: Any, expires_s: float, now_s: float) -> Secret:
     return Secret(b".".join(encoded).decode())
 
 
-def _first_line(error: Exception) -> str:
-    return shown((str(error).strip().splitlines() or [type(error).__name__])[0])
+def _reason(error: Exception) -> str:
+    """The first line of an error's own text: its others are responses, which may have a token.
+
+    A file that cannot be decoded is quoted in the text.
+    """
+    text = next((each for each in error.args if isinstance(each, str)), "")
+    line = next(iter(_QUOTED.split(text.strip())[0].splitlines()), "")
+    return shown(line.strip(" :(")) or type(error).__name__

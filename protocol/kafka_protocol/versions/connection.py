@@ -65,6 +65,10 @@ class Connection:
             f"{len(self._in_flight)} in flight>"
         )
 
+    def follow(self, before: Connection) -> None:
+        """Number requests after the ones of a connection before: no response fits two of them."""
+        self._next_correlation_id = max(self._next_correlation_id, before._next_correlation_id)
+
     @property
     def in_flight(self) -> int:
         """The number of requests without a response."""

@@ -176,3 +176,26 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.auth.transport.requests", None)
     with pytest.raises(KafkaConfigError, match=r"pip install 'pyspark-pykafka\[gcp\]'"):
         google_token(None, 0)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_no_error_quotes_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    path = tmp_path / "account.json"
+    path.write_text(f'{{"type": "ü", "private_key": "{PASSWORD}"}}', encoding)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(path))
+    with pytest.raises((AuthenticationError, UnicodeDecodeError)) as caught:
+        google_token(None, 0)
+    if isinstance(caught.value, AuthenticationError):
+        assert PASSWORD not in str(caught.value)
+        assert "private_key" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["access_token", "id_token"])
+def test_no_error_quotes_a_response(file: Callable[[str], None], name: str) -> None:
+    with serving(lambda _: (401, {name: PASSWORD})) as server:
+        file(f"{server.url}/token")
+        with pytest.raises(AuthenticationError, match=r"^no token of Google") as caught:
+            google_token(None, 0)
+    assert PASSWORD not in str(caught.value)

@@ -149,11 +149,16 @@ def test_no_table_takes_the_identity_of_its_reader() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["${env:AWS_SECRET_ACCESS_KEY}", "a${file:/etc/passwd:root}", "${directory:/run:a}"]
+    "value",
+    [
+        *("${env:AWS_SECRET_ACCESS_KEY}", "a${file:/etc/passwd:root}", "${directory:/run:a}"),
+        *("${x:AWS_SECRET_ACCESS_KEY}", "${" + ":" * 20_000),
+    ],
 )
 def test_no_table_refers_to_what_its_reader_has(value: str) -> None:
     """It would send the reader's secrets to the brokers of the table."""
-    for name in ("kafka.client.id", "schema.registry.url", "KAFKA.SSL.CA.PEM"):
+    names = ("kafka.client.id", "schema.registry.url", "KAFKA.SSL.CA.PEM")
+    for name in (*names, "kafka.config.providers", "schema.registry.Config.Providers.x.class"):
         options = {**SERVERS, name: value}
         reason = rf"(?i)'{re.escape(name)}' of a table is refused: it refers to"
         with pytest.raises(KafkaConfigError, match=reason):

@@ -106,7 +106,7 @@ def _handshake(connection: BrokerConnection, mechanism: str, deadline: Deadline)
     """Agree on the mechanism, and choose how tokens are sent."""
 
     def in_requests(token: bytes, _: Conversation) -> _Challenge:
-        return _exchange_in_request(connection, token, deadline)
+        return _exchange_in_request(connection, token, mechanism, deadline)
 
     def in_frames(token: bytes, conversation: Conversation) -> _Challenge | None:
         return _exchange_in_frames(connection, token, conversation, deadline)
@@ -158,7 +158,7 @@ def _check_handshake(
 
 
 def _exchange_in_request(
-    connection: BrokerConnection, token: bytes, deadline: Deadline
+    connection: BrokerConnection, token: bytes, mechanism: str, deadline: Deadline
 ) -> _Challenge:
     waited_ms = deadline.remaining_ms
     response = _request(
@@ -170,7 +170,7 @@ def _exchange_in_request(
     )
     code, message = response.error_code, shown(response.error_message or "")
     if code == ErrorCode.SASL_AUTHENTICATION_FAILED:
-        raise refused(message)
+        raise refused(message, mechanism)
     if code:
         raise BrokerError(code, f"SaslAuthenticate to {connection.address}", message)
     # The session started at the broker before its response arrived.

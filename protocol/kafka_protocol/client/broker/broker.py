@@ -128,19 +128,11 @@ class Broker:
             raise _no_response(f"ApiVersions to {self}", waited_ms) from error
         except KafkaError as error:
             raise _with_context(error, f"ApiVersions to {self}") from error
-        self._log_in(deadline)
+        self._authenticate(deadline)
         if expected is not None and before_login is None:
             with self._closing_after_errors(f"ApiVersions to {self}", deadline):
                 confirm_identity(self._connection, expected, deadline)
         self._setup_responses = self._connection.protocol.received_responses
-
-    def _log_in(self, deadline: Deadline) -> None:
-        try:
-            self._authenticate(deadline)
-        except TooManyConnectionsError:
-            pauses.begin(self.address)
-            raise
-        pauses.end(self.address)
 
     def __repr__(self) -> str:
         return f"<Broker {self}, {self._connection!r}>"
@@ -318,8 +310,13 @@ class Broker:
             self._waits_from_ms += throttle_ms
 
     def _authenticate(self, deadline: Deadline) -> None:
-        with self._closing_after_errors(f"SASL to {self}", deadline):
-            self._renew_at = authenticate(self._connection, self._config.security, deadline)
+        try:
+            with self._closing_after_errors(f"SASL to {self}", deadline):
+                self._renew_at = authenticate(self._connection, self._config.security, deadline)
+        except TooManyConnectionsError:
+            pauses.begin(self.address)
+            raise
+        pauses.end(self.address)
 
     @contextmanager
     def _closing_after_errors(self, context: str, deadline: Deadline) -> Iterator[None]:
@@ -332,6 +329,9 @@ class Broker:
         except KafkaError as error:
             self.close()
             raise _with_context(error, context) from error
+        except BaseException:
+            self.close()
+            raise
 
     def _renew_session(self, deadline: Deadline) -> None:
         """Authenticate again before the broker ends the session (KIP-368).
@@ -353,10 +353,11 @@ class Broker:
 
     def _connect_again(self, deadline: Deadline) -> None:
         """Go on with a new connection. No request may be in flight."""
-        served = self.versions.ranges
+        served, before = self.versions.ranges, self._connection.protocol
         self.is_closed = False
         with self._closing_after_errors(f"a new connection to {self}", deadline):
             self._connect(deadline)
+            self._connection.protocol.follow(before)
             if self.versions.ranges != served:  # a request may be made for the versions before
                 raise BrokerConnectionError("it serves other versions of requests than before")
 

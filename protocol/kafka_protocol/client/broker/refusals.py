@@ -34,15 +34,21 @@ class OtherPrincipalError(AuthenticationError):
     """A renewed session has another principal, which only a new connection may have."""
 
 
+# MSK takes IAM by both.
+_MECHANISMS: Final = ("AWS_MSK_IAM", "OAUTHBEARER")
 _PASSING: Final = (
-    (re.compile(r"\btoo many connect(?:s|ions)\b", re.IGNORECASE), TooManyConnectionsError),
+    (re.compile(r"\btoo many connects\b", re.IGNORECASE), TooManyConnectionsError),
     (re.compile(r"\bcannot change principals\b", re.IGNORECASE), OtherPrincipalError),
 )
 
 
-def refused(message: str) -> KafkaError:
-    """The error for a refused login, by the broker's explanation."""
-    kinds = (kind for pattern, kind in _PASSING if pattern.search(message))
+def refused(message: str, mechanism: str) -> KafkaError:
+    """The error for a refused login, by the broker's explanation.
+
+    A password is never sent again, whatever the broker says.
+    """
+    is_of_aws = mechanism in _MECHANISMS
+    kinds = (kind for pattern, kind in _PASSING if is_of_aws and pattern.search(message))
     kind: type[KafkaError] = next(kinds, AuthenticationError)
     return kind(f"the broker refused: {message or 'it gives no reason'}")
 
@@ -57,7 +63,9 @@ class _Pauses:
     def begin(self, address: Address) -> None:
         """A broker has refused a connection because of their number."""
         with self._lock:
-            count, _ = self._refusals.get(address, (0, None))
+            count, until = self._refusals.get(address, (0, Deadline.after(0)))
+            if not until.has_passed:  # another thread was refused at the same time
+                return
             pause_ms = min(_FIRST_PAUSE_MS * 2**count, _LONGEST_PAUSE_MS)
             until = Deadline.after(uniform(pause_ms / 2, pause_ms))
             self._refusals[address] = min(count + 1, 10), until

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 PROVIDERS: Final = "config.providers"
 # As Java's ConfigTransformer: provider, perhaps a path, key.
-_REFERENCE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 _MAX_BYTES: Final = 1 << 20
 
 
@@ -87,11 +87,6 @@ def _made_again(table: Any, options: Mapping[str, str], changed: Mapping[str, An
     return replace(table.from_options(options), **changed)
 
 
-def has_reference(text: str) -> bool:
-    """Whether a text has a reference of `env`, `file` or `directory`."""
-    return any(match[1] in _BUILT_IN for match in _REFERENCE.finditer(text))
-
-
 def resolved(options: Mapping[str, str], prefix: str) -> dict[str, str]:
     """The options with the values of their references, without the ones of config providers.
 
@@ -123,26 +118,27 @@ class _Providers:
 
     @classmethod
     def of(cls, options: Mapping[str, str], prefix: str) -> _Providers:
-        listed = options.get(PROVIDERS)
-        names = _BUILT_IN if listed is None else [each.strip() for each in listed.split(",")]
-        known = {f"{PROVIDERS}.{name}.{end}" for name in names for end in ("class", *_PARAMETERS)}
-        for option in options:
-            if option.startswith(f"{PROVIDERS}.") and option not in known:
-                raise KafkaConfigError(
-                    f"Option '{prefix}{option}' is not known: providers have "
-                    f"'{prefix}{PROVIDERS}.NAME.class' and "
-                    + " and ".join(f"'{prefix}{PROVIDERS}.NAME.{each}'" for each in _PARAMETERS)
-                )
-        get = {name: _getter(name, options, prefix) for name in filter(None, names)}
+        # Spark's options have no case, and so have no names of providers.
+        given = {name.lower(): text for name, text in options.items() if _is_of_providers(name)}
+        listed = given.pop(PROVIDERS, ",".join(_BUILT_IN)).lower()
+        names = [*filter(None, (each.strip() for each in listed.split(",")))]
+        get = {name: _getter(name, given, prefix) for name in names}
+        for option in given:
+            raise KafkaConfigError(
+                f"Option '{prefix}{option}' has no effect: a provider NAME of {prefix}{PROVIDERS} "
+                f"has '{prefix}{PROVIDERS}.NAME.class', and, by its class, "
+                + " or ".join(f"'{prefix}{PROVIDERS}.NAME.{each}'" for each in _PARAMETERS)
+            )
         return cls({**dict.fromkeys(_BUILT_IN, _not_listed), **get}, prefix)
 
     def resolved(self, name: str, text: str) -> str:
         def value(match: re.Match[str]) -> str:
             provider, path, key = match.groups()
-            if provider not in self.get:
+            get = self.get.get(provider.lower())
+            if get is None:
                 return match[0]  # it is a text, as in Java
             try:
-                return self.get[provider](path, key)
+                return get(path, key)
             except (OSError, ValueError) as error:
                 _refuse(f"{self.prefix}{name}", match[0], error)
 
@@ -157,17 +153,37 @@ def _refuse(option: str, reference: str, error: Exception) -> NoReturn:
     ) from None
 
 
-def _getter(name: str, options: Mapping[str, str], prefix: str) -> Callable[[str | None, str], str]:
-    """The provider of a name, limited as its options say."""
+def _getter(name: str, options: dict[str, str], prefix: str) -> Callable[[str | None, str], str]:
+    """The provider of a name, limited as its options say, which are taken out."""
     option = f"{PROVIDERS}.{name}.class"
-    named = options.get(option, _CLASSES.get(name, "")).rpartition(".")[2]
+    named = options.pop(option, _CLASSES.get(name, "")).rpartition(".")[2]
     if named not in _CLASSES.values():
         raise KafkaConfigError(
             f"Option '{prefix}{option}' must be one of {', '.join(_CLASSES.values())}: Java "
             "classes cannot be loaded"
         )
     provider, parameter = _BUILT_IN[next(e for e, kind in _CLASSES.items() if kind == named)]
-    return partial(provider, options.get(f"{PROVIDERS}.{name}.{parameter}"))
+    option = f"{PROVIDERS}.{name}.{parameter}"
+    limit = options.pop(option, None)
+    if limit is not None and (wrong := _CHECKS[parameter](limit)):
+        raise KafkaConfigError(f"Option '{prefix}{option}' has the value {limit!r}: {wrong}")
+    return partial(provider, limit)
+
+
+def _wrong_pattern(pattern: str) -> str:
+    """Why a pattern cannot be used; empty if it can. Some mean another thing to Java."""
+    if "&&" in pattern or "\\p" in pattern or "[[" in pattern:
+        return "`&&`, `\\p` and classes within classes are Java's, and not Python's"
+    try:
+        re.compile(pattern)
+    except re.error:
+        return "it must be a regular expression of Python"
+    return ""
+
+
+def _wrong_paths(paths: str) -> str:
+    is_absolute = all(each.strip().startswith("/") for each in paths.rstrip(", ").split(","))
+    return "" if is_absolute else "it must be absolute paths, with commas between them"
 
 
 def _not_listed(_path: str | None, _key: str) -> str:
@@ -177,11 +193,7 @@ def _not_listed(_path: str | None, _key: str) -> str:
 def _of_environment(allowed: str | None, path: str | None, key: str) -> str:
     if path:
         raise ValueError("the environment has no paths, write ${env:NAME}")
-    try:
-        is_allowed = allowed is None or re.fullmatch(allowed, key)
-    except re.error:
-        raise ValueError("its allowlist.pattern is not a regular expression") from None
-    if not is_allowed:
+    if allowed is not None and not re.fullmatch(allowed, key):
         raise ValueError("its allowlist.pattern does not match the name")
     if key not in os.environ:
         raise ValueError("the environment of this process has no such variable")
@@ -210,11 +222,15 @@ def _content(allowed: str | None, path: str | None) -> str:
         raise ValueError("it names no path")
     normal = Path(os.path.normpath(path))
     if allowed is not None and not any(
-        normal.is_relative_to(os.path.normpath(each.strip())) for each in allowed.split(",")
+        normal.is_relative_to(os.path.normpath(each.strip()))
+        for each in allowed.rstrip(", ").split(",")
     ):
         raise ValueError("its allowed.paths do not contain the path")
-    if normal.exists() and not normal.is_file():
-        raise ValueError("it is not a file")  # a read of a pipe may never end
+    # A read of a pipe, of a device or of the kernel's log may never end.
+    real = normal.resolve()
+    is_of_kernel = any(real.is_relative_to(each) for each in ("/proc", "/sys"))
+    if is_of_kernel or (normal.exists() and not normal.is_file()):
+        raise ValueError("it is not a file")
     with normal.open("rb") as file:
         content = file.read(_MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:
@@ -237,4 +253,5 @@ _CLASSES: Final = {
     "file": "FileConfigProvider",
     "directory": "DirectoryConfigProvider",
 }
+_CHECKS: Final = {"param.allowlist.pattern": _wrong_pattern, _ALLOWED_PATHS: _wrong_paths}
 _PARAMETERS: Final = tuple(dict.fromkeys(parameter for _, parameter in _BUILT_IN.values()))

@@ -8,11 +8,13 @@ import json
 import socket
 import ssl
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from email.message import Message
+from functools import wraps
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -70,6 +72,72 @@ def called_with_defaults(host: str = "mine", *more: str, **claims: str) -> str:
 @pytest.mark.parametrize("name", ["called", "called_with_defaults"])
 def test_callback(name: str) -> None:
     assert token_for(by_callback(name), HOST, soon()) == Secret(PASSWORD)
+
+
+def injecting(function: Callable[[str, str], str]) -> Callable[[], str]:
+    @wraps(function)
+    def wrapper() -> str:
+        return function("a", "b")
+
+    return wrapper
+
+
+@injecting
+def called_with_injected(first: str, second: str) -> str:
+    return f"{PASSWORD}{first}{second}"
+
+
+def test_a_decorated_callback_gets_what_its_decorator_takes() -> None:
+    assert token_for(by_callback("called_with_injected"), HOST, soon()) == Secret(f"{PASSWORD}ab")
+
+
+def called_with_text() -> AccessToken:
+    return AccessToken(PASSWORD)  # type: ignore[arg-type]
+
+
+def called_with_no_time() -> AccessToken:
+    return AccessToken(Secret(PASSWORD), None)  # type: ignore[arg-type]
+
+
+def called_with_nan() -> AccessToken:
+    return AccessToken(Secret(PASSWORD), float("nan"))
+
+
+@pytest.mark.parametrize("name", ["called_with_text", "called_with_no_time", "called_with_nan"])
+def test_a_token_of_other_types(name: str) -> None:
+    with pytest.raises(AuthenticationError, match=r"returned an AccessToken that is not") as caught:
+        token_for(by_callback(name), HOST, soon())
+    assert PASSWORD not in str(caught.value) + repr(token_sources._kept)
+
+
+def test_a_module_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "failing_module_of_a_test.py").write_text(f"raise KeyError('{PASSWORD}')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = SecurityOptions(token_callback="failing_module_of_a_test:token")
+    with pytest.raises(KafkaConfigError, match=r"whose module raises KeyError$"):
+        token_for(given, HOST, soon())
+
+
+def test_an_identity_that_is_silent_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may say how long to wait: the library does, and the client does not."""
+    given = SecurityOptions(metadata_authentication="gcp")
+    ended = Event()
+    monkeypatch.setattr(token_sources, "_LIMIT_S", 0.2)
+    monkeypatch.setattr("kafka_protocol.auth.google.google_token", lambda *_: ended.wait(60))
+    try:
+        with pytest.raises(BrokerConnectionError, match=r"identity 'gcp' within 0.2 s"):
+            token_for(given, HOST, soon())
+    finally:
+        ended.set()
+
+    def broken(*_: object) -> AccessToken:
+        raise OverflowError(PASSWORD)
+
+    monkeypatch.setattr(token_sources, "_LIMIT_S", 30)
+    monkeypatch.setattr("kafka_protocol.auth.google.google_token", broken)
+    with pytest.raises(AuthenticationError, match=r"identity 'gcp': OverflowError$") as caught:
+        token_for(given, HOST, soon())
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_callback_of_c() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from kafka_protocol.client.broker.refusals import (
 )
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.addresses import Address
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import AuthenticationError, BrokerConnectionError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -25,12 +28,11 @@ from kafka_protocol.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest
-from tests.fakes.broker import versions_of
+from tests.fakes.broker import ScriptedBroker, versions_of
 from tests.fakes.skipping_time import sleeps_take_no_time
+from tests.protocol.client.broker import test_authenticate
 from tests.protocol.client.broker.test_authenticate import (
     Listener,
-    config,
-    connected,
     expire_session,
     request_metadata,
     soon,
@@ -49,8 +51,23 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_protocol.client.broker.broker.pauses", refusals._Pauses())
 
 
+def token() -> str:
+    return "t"
+
+
+BEARER = {"mechanism": "OAUTHBEARER", "token_callback": f"{__name__}:token"}
+
+
+def config(address: Address) -> ClientConfig:
+    return test_authenticate.config(address, **BEARER)
+
+
+def connected(scripted: ScriptedBroker) -> AbstractContextManager[Broker]:
+    return test_authenticate.connected(scripted, **BEARER)
+
+
 class Refusing(Listener):
-    """Refuses the first logins, with these texts."""
+    """Refuses the first logins, with these texts; takes any token then."""
 
     def __init__(self, *texts: str | None, lifetime_ms: int = 0) -> None:
         super().__init__(*[lifetime_ms] * len(texts))
@@ -59,7 +76,8 @@ class Refusing(Listener):
     def authenticate(self, request: SaslAuthenticateRequest, version: int) -> Any:
         text = next(self.texts, None)
         if text is None:
-            return super().authenticate(request, version)
+            self.requests.append("token")
+            return SaslAuthenticateResponse(session_lifetime_ms=next(self.lifetimes_ms, 0))
         self.requests.append("refused")
         return SaslAuthenticateResponse(error_code=58, error_message=text)
 
@@ -68,7 +86,7 @@ class Refusing(Listener):
     ("text", "kind"),
     [
         (TOO_MANY, TooManyConnectionsError),
-        ("too many connections from this host", TooManyConnectionsError),
+        ("too many connections from this host", AuthenticationError),
         (OTHER, OtherPrincipalError),
         ("[7d0ab893]: Access denied", AuthenticationError),
         ("Authentication failed: Invalid username or password", AuthenticationError),
@@ -77,8 +95,11 @@ class Refusing(Listener):
     ],
 )
 def test_the_meaning_of_a_refusal(text: str, kind: type[Exception]) -> None:
-    error = refused(text)
-    assert type(error) is kind
+    for mechanism in ("AWS_MSK_IAM", "OAUTHBEARER"):
+        assert type(refused(text, mechanism)) is kind
+    # A password is sent once, whatever the broker says.
+    assert type(refused(text, "PLAIN")) is AuthenticationError
+    error = refused(text, "AWS_MSK_IAM")
     assert error.retriable == (kind is TooManyConnectionsError)
     assert str(error) == f"the broker refused: {text or 'it gives no reason'}"
 
@@ -113,15 +134,31 @@ def test_an_operation_survives_some_refusals() -> None:
     with sleeps_take_no_time(), listener.serve() as scripted:
         with closing(Cluster(config(scripted.address))) as cluster:
             cluster.topics([], Deadline.after(60_000))
-    assert listener.requests == [*("PLAIN v1", "refused") * 2, "PLAIN v1", "token", "metadata"]
+    assert listener.requests == [
+        *("OAUTHBEARER v1", "refused") * 2,
+        "OAUTHBEARER v1",
+        "token",
+        "metadata",
+    ]
 
 
-def test_a_wrong_password_is_sent_once() -> None:
-    listener = Refusing("Authentication failed: Invalid username or password")
-    with listener.serve() as scripted, closing(Cluster(config(scripted.address))) as cluster:
-        with pytest.raises(AuthenticationError, match="Invalid username or password"):
-            cluster.topics([], Deadline.after(60_000))
+@pytest.mark.parametrize("text", ["Invalid username or password", f"Wrong password. {TOO_MANY}"])
+def test_a_wrong_password_is_sent_once(text: str) -> None:
+    listener = Refusing(text)
+    with listener.serve() as scripted:
+        with closing(Cluster(test_authenticate.config(scripted.address))) as cluster:
+            with pytest.raises(AuthenticationError, match=re.escape(text)):
+                cluster.topics([], Deadline.after(60_000))
     assert listener.requests == ["PLAIN v1", "refused"]
+
+
+def test_threads_that_are_refused_together_pause_once() -> None:
+    own, address = refusals._Pauses(), Address("b", 1)
+    with sleeps_take_no_time() as time:
+        for _ in range(8):
+            own.begin(address)
+        own.wait(address, Deadline.after(60_000))
+        assert time.pauses_ms[0] <= 1_000
 
 
 def test_another_principal_gets_a_new_connection() -> None:
@@ -133,13 +170,16 @@ def test_another_principal_gets_a_new_connection() -> None:
         sent.append(broker.send(MetadataRequest(topics=[]), soon()))
         for request in sent:
             assert broker.receive(request, MetadataResponse, soon()).cluster_id == "c"
-        request_metadata(broker)
+        # A response of the connection before cannot be taken for one of this one.
+        later = broker.send(MetadataRequest(topics=[]), soon())
+        assert later.correlation_id > max(each.correlation_id for each in sent)
+        broker.receive(later, MetadataResponse, soon())
         assert not broker.is_closed
         assert broker._renew_at is not None
         assert scripted.connections == 2
     assert listener.requests == [
-        *("PLAIN v1", "token", "metadata", "metadata"),
-        *("PLAIN v1", "refused", "PLAIN v1", "token", "metadata", "metadata"),
+        *("OAUTHBEARER v1", "token", "metadata", "metadata"),
+        *("OAUTHBEARER v1", "refused", "OAUTHBEARER v1", "token", "metadata", "metadata"),
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.glue_config import GlueConfig
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.config.references import has_reference, resolved
+from kafka_protocol.client.config.references import resolved
 from kafka_protocol.errors import KafkaConfigError
 from tests.config_error import config_error
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
@@ -23,6 +25,7 @@ from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 _TEXTS: Final = 3_000
 _BROKERS: Final = {"bootstrap.servers": "localhost:1"}
 _SECRET: Final = "correct horse"
+HAS_REFERENCE: Final = re.compile(r"\$\{(?:env|file|directory):[^}]*\}")
 
 
 @pytest.fixture
@@ -83,7 +86,7 @@ def test_texts_are_resolved_as_by_java(
         except KafkaConfigError:
             refusals += 1
             # What has no value is left as it is by Java, or refused.
-            assert line.startswith("refused") or has_reference(bytes.fromhex(line).decode()), text
+            assert line.startswith("refused") or HAS_REFERENCE.search(bytes.fromhex(line).decode())
         else:
             assert line == value.encode().hex(), text
     assert _TEXTS * 0.2 < refusals < _TEXTS * 0.9
@@ -220,11 +223,22 @@ def test_providers_as_java_names_them(folder: Path) -> None:
             {"config.providers": "env", "config.providers.env.class": "com.example.Mine"},
             "Java classes cannot be loaded",
         ),
-        ({"config.providers.env.allowlist.pattern": "A"}, "is not known: providers have"),
-        ({"config.providers.vault.param.allowed.paths": "/"}, "is not known: providers have"),
-        (
-            {"config.providers.env.param.allowlist.pattern": "(", "client.id": "${env:AZ}"},
-            "not a regular expression",
+        ({"config.providers.env.allowlist.pattern": "A"}, "has no effect: a provider NAME of"),
+        ({"config.providers.vault.param.allowed.paths": "/"}, "has no effect: a provider NAME"),
+        # A limit of another provider's kind would limit nothing.
+        ({"config.providers.env.param.allowed.paths": "/"}, "has no effect: a provider NAME of"),
+        ({"config.providers.file.param.allowlist.pattern": "A"}, "has no effect: a provider"),
+        *(
+            ({"config.providers.env.param.allowlist.pattern": pattern}, reason)
+            for pattern, reason in {
+                "(": "must be a regular expression of Python",
+                "[A-Z&&[^S]]*": "are Java's, and not Python's",
+                r"\p{Upper}+": "are Java's, and not Python's",
+            }.items()
+        ),
+        *(
+            ({"config.providers.directory.param.allowed.paths": paths}, "must be absolute paths")
+            for paths in ("", "secrets", "/etc/kafka,,/x", ".", "/etc/kafka, x")
         ),
     ],
 )
@@ -246,3 +260,31 @@ def test_a_pipe_does_not_hang(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with pytest.raises(KafkaConfigError, match="not a file"):
         ClientConfig.from_options({**_BROKERS, "client.id": f"${{file:{folder}/pipe:a}}"})
+
+
+def test_a_path_after_a_comma_too_many_allows_nothing_more(folder: Path) -> None:
+    limit = {"config.providers.file.param.allowed.paths": f"{folder}, "}
+    for path in (folder.parent / "outside", os.path.relpath(folder.parent / "outside")):
+        with pytest.raises(KafkaConfigError, match=r"allowed\.paths do not contain the path"):
+            ClientConfig.from_options({**_BROKERS, **limit, "client.id": f"${{file:{path}:key}}"})
+
+
+def test_names_of_providers_have_no_case(folder: Path) -> None:
+    """Spark's options have none."""
+    java = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    options = {"config.providers": "Vault", "config.providers.vault.class": java}
+    made = ClientConfig.from_options({**_BROKERS, **options, "client.id": "${Vault:AZ}${VAULT:AZ}"})
+    assert made.client_id == "eu-1aeu-1a"
+
+
+@pytest.mark.parametrize("text", ["${" + ":" * 20_000, "${" * 10_000, "${a:" * 10_000 + "}"])
+def test_a_text_of_signs_takes_no_time(folder: Path, text: str) -> None:
+    began = time.process_time()
+    assert resolved({"client.id": text}, "kafka.")["client.id"] == text
+    assert time.process_time() - began < 10  # hours, if it grew with the cube
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_files_of_the_kernel_are_not_read() -> None:
+    with pytest.raises(KafkaConfigError, match="not a file"):
+        ClientConfig.from_options({**_BROKERS, "client.id": "${file:/proc/self/environ:a}"})
