@@ -58,6 +58,13 @@ def plan_backfills(
         KafkaConfigError: The checkpoint cannot be read.
         KafkaError: No broker can be reached.
     """
+    for each in topics:
+        if arguments.merge_options_of(each).get("tombstones") is False:
+            raise KafkaConfigError(
+                f"topic {each} has tombstones=False in merge_options, so that its table forgets "
+                "what was deleted, and `backfill` would bring it back: leave that argument out, or "
+                "make a new query"
+            )
     writer = TableWriter(arguments)
     missing = [each for each in topics if not writer.has_table(spark, each)]
     if not missing:

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.ranges import from_row, to_row
+from kafka_spark_source.tables.target import Target
 
 QUERY: Final = "pykafka-query"
 BATCH: Final = "pykafka-batch"
@@ -75,28 +76,34 @@ class Marker(NamedTuple):
             return None
 
 
-def last_marker(
-    spark: SparkSession, table: str, provider: str, query_id: str, since_ms: float | None
-) -> Marker | None:
-    """The mark of the query's last commit to the table; None if it has written nothing since.
+def last_markers(
+    target: Target, query_id: str, since_ms: float | None, late_since: int | None
+) -> list[Marker]:
+    """The marks of the query's last commits to the table, newest first.
+
+    The last one; of a late topic all since it is late, and one before if it can be seen. Empty if
+    the query has written nothing.
 
     Args:
-        spark: The session.
-        table: The table, as SQL spells it.
-        provider: `delta` or `iceberg`.
+        target: The table.
         query_id: The query.
         since_ms: Since when the table may have what is written now, in ms since 1970; None if it
             cannot have it.
+        late_since: The micro-batch since which the topic is late; None if it is not.
 
     Raises:
         TableError: There is no mark, and commits that are as new cannot be seen any more.
     """
-    commits = _delta_commits if provider == "delta" else _iceberg_commits
+    table = target.name
+    commits = _delta_commits if target.layout.provider == "delta" else _iceberg_commits
     oldest_ms: float | None = None
-    for at_ms, marker in commits(spark, table):
+    markers: list[Marker] = []
+    for at_ms, marker in commits(target.spark, table):
         oldest_ms = at_ms
         if marker is not None and marker.query_id == query_id:
-            return marker
+            markers.append(marker)
+            if late_since is None or marker.batch_id < late_since:
+                return markers
     if since_ms is not None and oldest_ms is not None and oldest_ms >= since_ms:
         raise TableError(
             f"whether the table {table} has what was cut off is not known: its commits since then "
@@ -104,7 +111,7 @@ def last_marker(
             "on, compare the table's offsets with the checkpoint, and give the query a new "
             "checkpoint with `startingOffsets`"
         )
-    return None
+    return markers
 
 
 def _delta_commits(spark: SparkSession, table: str) -> Iterator[tuple[float | None, Marker | None]]:

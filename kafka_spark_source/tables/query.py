@@ -25,7 +25,7 @@ from kafka_spark_source.tables.provider import check_provider
 from kafka_spark_source.tables.range_source import KafkaRanges
 from kafka_spark_source.tables.ranges import COLUMNS
 from kafka_spark_source.tables.report import metrics, plan_text, progress_text
-from kafka_spark_source.tables.run import Run, end_run_before
+from kafka_spark_source.tables.run import Run, end_run_before, starting
 from kafka_spark_source.tables.session import isolated
 from kafka_spark_source.tables.sizes import Size, size_of
 from kafka_spark_source.tables.writer import TableWriter
@@ -176,6 +176,17 @@ class TopicsToTables:
             # Record types are known when schemas are found, for the first write.
             if not self._arguments.table_of.has_types:
                 names.of(topic)
+        with starting(checkpoint.rstrip("/")):
+            return self._start(checkpoint, trigger, name, backfill)
+
+    def _start(
+        self,
+        checkpoint: str,
+        trigger: Mapping[str, Any],
+        name: str | None,
+        backfill: Sequence[str],
+    ) -> TablesQuery:
+        """Start the checked query."""
         progress, run, folder = Progress(), Run(), checkpoint.rstrip("/")
         end_run_before(self._spark, folder)
         own = isolated(self._spark)

@@ -22,6 +22,8 @@ _WAIT_SECONDS: Final = 600.0
 _STOPS: Final = "spark.sql.streaming.stopActiveRunOnRestart"
 _latest: Final[dict[str, Run]] = {}
 """The last run of each query, by the query's id."""
+_starts: Final[defaultdict[str, Lock]] = defaultdict(Lock)
+_guard: Final = Lock()
 
 
 class Run:
@@ -72,6 +74,15 @@ class Run:
     def begun(self, id_: str) -> None:
         """Note that it is the last run of a query."""
         _latest[id_] = self
+
+
+@contextmanager
+def starting(checkpoint: str) -> Iterator[None]:
+    """While a query is started: another start of it in this process waits."""
+    with _guard:
+        lock = _starts[checkpoint]
+    with lock:
+        yield
 
 
 def end_run_before(spark: SparkSession, checkpoint: str) -> None:

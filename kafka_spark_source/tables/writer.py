@@ -6,6 +6,7 @@ write that failed. In between a micro-batch asks neither catalog nor registry.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -15,13 +16,15 @@ from pyspark.sql import types as T
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables.arguments import Arguments, Rows
-from kafka_spark_source.tables.commits import Marker, last_marker
+from kafka_spark_source.tables.commits import Marker, last_markers
 from kafka_spark_source.tables.errors import TableError
 from kafka_spark_source.tables.names import Names, source_of
 from kafka_spark_source.tables.progress import PlannedTable
 from kafka_spark_source.tables.ranges import without
 from kafka_spark_source.tables.target import Target
 from kafka_spark_source.tables.topic_table import TopicTable
+
+_log = logging.getLogger(__name__)
 
 _EVOLVED: Final = "[KAFKA_SCHEMA_"
 """How an error of a task begins that met a newer schema: `kafka_formats.query.evolution`."""
@@ -133,7 +136,7 @@ class TableWriter:
             try:
                 failures: list[Exception] = []
                 known = known or self._learn(spark, topic, failures)
-                self._write_each(spark, known, work, failures, is_first=is_first)
+                self._write_each(known, work, failures, is_first=is_first)
             except Exception as error:
                 self._known.pop(topic, None)
                 # What was known may be old; a table may have been altered by others.
@@ -166,7 +169,6 @@ class TableWriter:
 
     def _write_each(
         self,
-        spark: SparkSession,
         known: Sequence[_Known],
         work: Work,
         failures: list[Exception],
@@ -180,7 +182,7 @@ class TableWriter:
         """
         for each in known:
             try:
-                self._write(spark, each, work, is_first=is_first)
+                self._write(each, work, is_first=is_first)
             except Exception as error:
                 if _EVOLVED in str(error):
                     raise
@@ -188,44 +190,60 @@ class TableWriter:
         if failures:
             raise failures[0]
 
-    def _write(self, spark: SparkSession, known: _Known, work: Work, *, is_first: bool) -> None:
+    def _write(self, known: _Known, work: Work, *, is_first: bool) -> None:
         if work.is_backfill and known.is_new and is_first and work.batch_id > 0:
             raise TableError(
                 f"the table {known.target.name} was dropped while it was filled anew: stop the "
                 "query, drop the table, and start it again with `backfill`"
             )
+        if known.is_new and is_first and work.batch_id > 0 and not work.is_backfill:
+            _warn_of_new(known.target, work)
         ranges = work.ranges
         # What was late may have been written at this run's start, with the same micro-batch.
         is_repeated = work.since_ms is not None
         is_unknown = is_repeated or (is_first and not known.is_new)
         if is_unknown and known.rows.kind is Rows.APPEND:
-            ranges = _lacking(spark, known.target, work)
+            ranges = _lacking(known.target, work)
         if ranges:
             # All that the table has now, not what this commit adds: it may be cut off in its turn.
             marker = Marker.of(work.query_id, work.batch_id, work.ranges)
             known.rows.write(known.target, known.present, ranges, marker)
 
 
-def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[PlannedRange]:
+def _warn_of_new(target: Target, work: Work) -> None:
+    first = {each.wanted.topic_partition.partition: each.wanted.from_offset for each in work.ranges}
+    if any(first.values()):
+        _log.warning(
+            "The table %s of topic %s is new, and gets records from these offsets on: %s. If it "
+            "was dropped or renamed, `backfill` of start() fills it, before it is made.",
+            *(target.name, target.topic, first),
+        )
+
+
+def _lacking(target: Target, work: Work) -> Sequence[PlannedRange]:
     """The ranges that the table lacks: without a late write whose outcome a crash cut off.
 
     Raises:
-        TableError: The table is ahead of the checkpoint, or as from `last_marker`.
+        TableError: The table is ahead of the checkpoint, or as from `last_markers`.
     """
-    name, provider = target.name, target.layout.provider
-    last = last_marker(spark, name, provider, work.query_id, work.since_ms)
-    if last is None:
+    name = target.name
+    markers = last_markers(target, work.query_id, work.since_ms, work.late_since)
+    if not markers:
         return work.ranges
+    last = markers[0]
     if work.is_backfill:  # the slices of an id do not change
         return work.ranges if last.batch_id < work.batch_id else ()
     planned = last.planned()
     is_this = last == Marker.of(work.query_id, work.batch_id, work.ranges)
     if last.batch_id == work.batch_id and planned is not None:
-        # A part of them, if retention has moved since.
-        is_this = not without(work.ranges, planned)
+        is_this = is_this or _are_rest_of(work.ranges, planned)
     if is_this:
         return ()
     # A late write is made at a start with the number of the state, which may be an older one.
+    late_since = work.batch_id if work.late_since is None else work.late_since
+    # An attempt that was cut off wrote them, or a run that an older checkpoint does not know.
+    since = [each.planned() for each in markers if each.batch_id >= late_since]
+    planned = None if None in since else [part for each in since for part in each or ()]
     is_late = work.late_since is not None and planned is not None
     lacking = without(work.ranges, planned or ()) if is_late else work.ranges
     if is_late and work.batch_id < last.batch_id <= work.planned_before and not lacking:
@@ -241,7 +259,24 @@ def _lacking(spark: SparkSession, target: Target, work: Work) -> Sequence[Planne
         return work.ranges
     if planned is None:
         raise TableError(
-            f"how much the table {name} of topic {target.topic} lacks is not known: its last "
-            "commit has too many ranges. Fill a new table"
+            f"how much the table {name} of topic {target.topic} lacks is not known: one of its "
+            "last commits has too many ranges. Fill a new table"
         )
     return lacking
+
+
+def _are_rest_of(ranges: Sequence[PlannedRange], planned: Sequence[PlannedRange]) -> bool:
+    """Whether ranges are planned ones, of which retention may have removed the beginnings.
+
+    Other ends are another micro-batch with this number, as after an older checkpoint: what it
+    lacks of the planned ones would be written again by the next one.
+    """
+    before = {(each.wanted.topic_partition, each.topic_id): each.wanted for each in planned}
+    if len(before) != len(ranges):
+        return False
+    for each in ranges:
+        old = before.get((each.wanted.topic_partition, each.topic_id))
+        start, until = each.wanted.from_offset, each.wanted.until_offset
+        if old is None or old.from_offset > start or old.until_offset != until:
+            return False
+    return True

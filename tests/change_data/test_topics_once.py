@@ -128,6 +128,45 @@ def test_a_checkpoint_that_is_older_than_a_table_is_refused(shop: Shop) -> None:
     assert shop.rows(topic) == rows_of(range(15))
 
 
+def test_a_suspended_table_that_is_ahead_gets_only_what_it_lacks(shop: Shop) -> None:
+    """A backup of the checkpoint, three micro-batches old: the number of the table's is passed."""
+    topic = shop.topic("a")
+    shop.send(topic, orders(range(5)))
+    shop.run()
+    backup = Path(f"{shop.checkpoint}-backup")
+    shutil.copytree(shop.checkpoint, backup)
+    for numbers in (range(5, 10), range(10, 15), range(15, 20)):
+        shop.send(topic, orders(numbers))
+        shop.run()
+    shutil.rmtree(shop.checkpoint)
+    shutil.copytree(backup, shop.checkpoint)
+    for number in range(20, 26):
+        shop.send(topic, orders([number]))
+        shop.run(on_error="suspend")
+        found = shop.rows(topic)
+        assert found in (rows_of(range(20)), rows_of(range(number + 1))), number
+    assert found == rows_of(range(26))
+
+
+def test_a_smaller_micro_batch_of_an_older_checkpoint_is_refused(shop: Shop) -> None:
+    """The topics share a limit, so that the first one gets less than in its micro-batch before."""
+    first, other = shop.topic("a", partitions=1), shop.topic("b", partitions=1)
+    shop.options["maxOffsetsPerTrigger"] = "40"
+    for topic in (first, other):
+        shop.send(topic, orders(range(10)))
+    shop.run()
+    shop.send(first, orders(range(10, 50)))
+    shop.run()
+    for folder in ("offsets", "commits"):
+        last = max(Path(shop.checkpoint, folder).glob("[0-9]*"), key=lambda each: int(each.name))
+        last.unlink()
+        last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    shop.send(other, orders(range(10, 50)))
+    with pytest.raises(StreamingQueryException, match="with other offsets, and the checkpoint is"):
+        shop.run()
+    assert shop.rows(first) == rows_of(range(50))
+
+
 def test_a_new_query_appends_after_snapshots_have_expired(shop: Shop) -> None:
     topic = shop.topic("a")
     shop.send(topic, orders(range(10)))

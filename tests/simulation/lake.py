@@ -131,10 +131,17 @@ class Lake:
             if not (self.is_delta and newest >= marker.batch_id):
                 commits.append((marker, offsets))
 
-    def last_marker(self, _spark: object, name: str, *which: Any) -> Marker | None:
+    def last_markers(
+        self, target: Any, query_id: str, _since_ms: object, late_since: int | None
+    ) -> list[Marker]:
         self.step()
-        marks = (mark for mark, _ in reversed(self.tables[name]))
-        return next((each for each in marks if each.query_id == which[1]), None)
+        markers = []
+        for mark, _ in reversed(self.tables[target.name]):
+            if mark.query_id == query_id:
+                markers.append(mark)
+                if late_since is None or mark.batch_id < late_since:
+                    break
+        return markers
 
     def has_table(self, _spark: object, topic: str) -> bool:
         self.step()
@@ -337,7 +344,7 @@ def product_in(lake: Lake) -> Iterator[None]:
         patch.object(writer.TableWriter, "_target", target),
         patch.object(backfill, "now_ms", lake.tick),
         patch.object(writer.TableWriter, "has_table", lake.has_table),
-        patch.object(writer, "last_marker", lake.last_marker),
+        patch.object(writer, "last_markers", lake.last_markers),
         patch.multiple(
             backfill,
             exists=lake.exists,

@@ -77,9 +77,9 @@ def _marks_what_it_adds() -> Any:
     """The end of a late write is marked with what it adds, not with all that the table has then."""
     real = writer.TableWriter._write
 
-    def write(self: Any, spark: Any, known: Any, work: Any, *, is_first: bool) -> None:
-        lacking = writer._lacking(spark, known.target, work) if is_first else work.ranges
-        real(self, spark, known, work._replace(ranges=lacking), is_first=is_first)
+    def write(self: Any, known: Any, work: Any, *, is_first: bool) -> None:
+        lacking = writer._lacking(known.target, work) if is_first else work.ranges
+        real(self, known, work._replace(ranges=lacking), is_first=is_first)
 
     return patch.object(writer.TableWriter, "_write", write)
 
@@ -88,8 +88,8 @@ def _looks_only_before_the_first_write() -> Any:
     """A micro-batch that is repeated is not looked for after the late write at the start."""
     real = writer.TableWriter._write
 
-    def write(self: Any, spark: Any, known: Any, work: Any, *, is_first: bool) -> None:
-        real(self, spark, known, work._replace(since_ms=None), is_first=is_first)
+    def write(self: Any, known: Any, work: Any, *, is_first: bool) -> None:
+        real(self, known, work._replace(since_ms=None), is_first=is_first)
 
     return patch.object(writer.TableWriter, "_write", write)
 
@@ -98,8 +98,8 @@ def _takes_a_late_write_for_that_of_a_newer_checkpoint() -> Any:
     """A start that writes what was late has the number of the state, which may be an older one."""
     real = writer._lacking
 
-    def lacking(spark: Any, target: Any, work: Any) -> Any:
-        return real(spark, target, work._replace(planned_before=-1))
+    def lacking(target: Any, work: Any) -> Any:
+        return real(target, work._replace(planned_before=-1))
 
     return patch.object(writer, "_lacking", lacking)
 
@@ -119,7 +119,7 @@ def _has_two_slots() -> Any:
 
 
 def _goes_on_after_a_failure_with_what_it_knew() -> Any:
-    return patch.object(writer, "_lacking", lambda _spark, _target, work: work.ranges)
+    return patch.object(writer, "_lacking", lambda _target, work: work.ranges)
 
 
 def _fills_what_is_late_too() -> Any:
@@ -138,8 +138,8 @@ def _fills_what_is_planned() -> Any:
 def _fills_each_slice_again() -> Any:
     real = writer._lacking
 
-    def lacking(spark: Any, target: Any, work: Any) -> Any:
-        return work.ranges if work.is_backfill else real(spark, target, work)
+    def lacking(target: Any, work: Any) -> Any:
+        return work.ranges if work.is_backfill else real(target, work)
 
     return patch.object(writer, "_lacking", lacking)
 

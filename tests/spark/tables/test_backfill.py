@@ -15,9 +15,12 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.reading.range_reader import PlannedRange
 from kafka_spark_source.tables import backfill as module
+from kafka_spark_source.tables.arguments import parse
 from kafka_spark_source.tables.backfill import Backfill, Backfills
+from kafka_spark_source.tables.backfill_plan import plan_backfills
 from kafka_spark_source.tables.ranges import count, joined
 from tests.simulation.lake import DriverDied, Lake, product_in
+from tests.spark.tables.test_micro_batch import USUAL
 
 _RANGES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 2**62), st.integers(1, 2**40)),
@@ -94,3 +97,11 @@ def test_a_file_that_has_no_backfill(change: dict[str, Any]) -> None:
         lake.files[path] = [json.dumps(kept)]
         with pytest.raises(KafkaConfigError, match="has no backfill of a table"):
             backfills.all(spark)
+
+
+def test_a_table_that_forgets_deletions_is_not_filled() -> None:
+    """Its micro-batches delete nothing yet, and the older slices would bring rows back."""
+    given = {**USUAL, "rows": "upsert", "merge_options": {"tombstones": False}}
+    arguments = parse(**given, on_error="fail", threads=1)
+    with pytest.raises(KafkaConfigError, match="topic t has tombstones=False"):
+        plan_backfills(None, arguments, "/checkpoint", ["t"])  # type: ignore[arg-type]

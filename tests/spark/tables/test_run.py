@@ -10,7 +10,7 @@ import pytest
 
 from kafka_spark_source.tables import run as module
 from kafka_spark_source.tables.errors import TableError
-from kafka_spark_source.tables.run import Run, end_run_before
+from kafka_spark_source.tables.run import Run, end_run_before, starting
 
 ID = "0c4a9b1e-6f4b-4a55-9b7e-3f3f6f1f4a10"
 
@@ -92,3 +92,28 @@ def test_the_run_before_is_ended_and_stopped() -> None:
 def test_a_new_query_has_no_run_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "exists", lambda *_: False)
     end_run_before(None, "/c")  # type: ignore[arg-type]
+
+
+def test_a_start_waits_for_another_one_of_its_query() -> None:
+    began, may_end, order = Event(), Event(), []
+
+    def first() -> None:
+        with starting("/a"):
+            began.set()
+            may_end.wait(60)
+            order.append("first")
+
+    def second() -> None:
+        with starting("/a"):
+            order.append("second")
+
+    threads = [Thread(target=first), Thread(target=second)]
+    threads[0].start()
+    assert began.wait(60)
+    threads[1].start()
+    with starting("/b"):  # of another query
+        order.append("other")
+    may_end.set()
+    for each in threads:
+        each.join(60)
+    assert order == ["other", "first", "second"]

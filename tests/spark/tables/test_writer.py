@@ -21,8 +21,8 @@ from tests.spark.tables.test_micro_batch import USUAL
 SPARK: Any = None
 
 
-def planned(start: int, until: int) -> PlannedRange:
-    return PlannedRange(OffsetRange(TopicPartition("t", 0), start, until), None)
+def planned(start: int, until: int, partition: int = 0) -> PlannedRange:
+    return PlannedRange(OffsetRange(TopicPartition("t", partition), start, until), None)
 
 
 class World:
@@ -34,7 +34,7 @@ class World:
         self.errors: list[Exception] = []
         self.written: list[Marker] = []
         self.ranges: list[list[tuple[int, int]]] = []
-        self.last: Marker | None = None
+        self.last: Marker | list[Marker] | None = None
         self.kind = Rows.APPEND
         self.record_type = None
         self.is_new = False
@@ -53,6 +53,9 @@ class World:
         self.written.append(marker)
         self.ranges.append([each.wanted[1:] for each in ranges])
 
+    def markers(self, *_: object) -> list[Marker]:
+        return [self.last] if isinstance(self.last, Marker) else self.last or []
+
     def learn(self, *_: object) -> list[World]:
         self.learned += 1
         return [self]
@@ -63,7 +66,11 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     made = World()
     monkeypatch.setattr(TopicTable, "all_of", made.learn)
     monkeypatch.setattr(Target, "prepare", lambda _self, rows, _: Prepared(rows, made.is_new))
-    monkeypatch.setattr(module, "last_marker", lambda *_: made.last)
+    monkeypatch.setattr(
+        module,
+        "last_markers",
+        lambda *_: [made.last] if isinstance(made.last, Marker) else made.last or [],
+    )
     return made
 
 
@@ -126,6 +133,34 @@ def test_a_micro_batch_that_the_table_has_is_not_written(world: World) -> None:
     assert world.written == []
 
 
+@pytest.mark.parametrize(
+    "ranges", [[planned(0, 4)], [planned(2, 4)], [], [planned(0, 5), planned(0, 1, 1)]]
+)
+def test_a_micro_batch_with_other_ends_is_another_one(
+    world: World, ranges: list[PlannedRange]
+) -> None:
+    """As after an older checkpoint: the next one would write the rest again."""
+    world.last = Marker.of("q", 7, [planned(0, 5)])
+    with pytest.raises(TableError, match="is it an older copy"):
+        new_writer().write(SPARK, "t", work(7, *ranges))
+    assert world.written == []
+
+
+def test_a_late_topic_lacks_no_offsets_of_any_commit_since(world: World) -> None:
+    """An older checkpoint was restored: the table has micro-batches that it forgets."""
+    world.last = [
+        Marker.of("q", 9, [planned(20, 30)]),
+        Marker.of("q", 8, [planned(10, 20), planned(0, 5, 1)]),
+        Marker.of("q", 7, [planned(0, 10)]),
+    ]
+    late = work(10, planned(10, 40), planned(0, 9, 1), late_since=8)
+    new_writer().write(SPARK, "t", late)
+    assert world.ranges == [[(30, 40), (5, 9)]]
+    world.last[1] = Marker("q", 8, "a digest")
+    with pytest.raises(TableError, match="one of its last commits has too many ranges"):
+        new_writer().write(SPARK, "t", late)
+
+
 @pytest.mark.parametrize(("batch_id", "until"), [(7, 6), (6, 5), (6, 6)])
 def test_a_table_that_is_ahead_of_the_checkpoint(world: World, batch_id: int, until: int) -> None:
     world.last = Marker.of("q", 7, [planned(0, 5)])
@@ -142,7 +177,7 @@ def test_a_late_write_that_was_cut_off_is_subtracted(world: World) -> None:
     new_writer().write(SPARK, "t", work(9, planned(0, 8)))
     assert world.ranges[1:] == [[(0, 8)], [(0, 8)]]
     world.last = Marker("q", 7, "a digest")
-    with pytest.raises(TableError, match="has too many ranges"):
+    with pytest.raises(TableError, match="too many ranges"):
         new_writer().write(SPARK, "t", work(9, planned(0, 8), late_since=4))
 
 
@@ -167,3 +202,16 @@ def test_a_merge_needs_no_history(world: World) -> None:
     world.kind, world.last = Rows.UPSERT, Marker.of("q", 7, [planned(0, 5)])
     new_writer().write(SPARK, "t", work(7, planned(0, 5)))
     assert len(world.written) == 1
+
+
+@pytest.mark.parametrize(
+    ("batch_id", "start", "is_named"), [(3, 7, True), (0, 7, False), (3, 0, False)]
+)
+def test_a_new_table_without_old_records_is_named(
+    world: World, caplog: pytest.LogCaptureFixture, batch_id: int, start: int, is_named: bool
+) -> None:
+    """Somebody may have renamed the one before."""
+    world.is_new = True
+    new_writer().write(SPARK, "t", work(batch_id, planned(start, 9)))
+    found = [each for each in caplog.messages if "is new, and gets records from these" in each]
+    assert len(found) == is_named
