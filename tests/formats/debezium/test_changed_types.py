@@ -10,7 +10,6 @@ from tests.formats.debezium.matrix_pairs import altered_of, pairs_across, pairs_
 from tests.formats.debezium.matrix_table import ROWS
 
 QUICK = {("avro", "connect")}
-QUICK_ACROSS = {("avro", "adaptive", "connect")}
 CONNECTORS = [
     pytest.param(converter, mode, marks=[pytest.mark.slow] * ((converter, mode) not in QUICK))
     for converter in CONVERTERS
@@ -38,14 +37,12 @@ def test_a_value_of_another_type_is_exact_or_refused(converter: str, mode: str) 
     assert sum(each == {REFUSED} for each in seen.values()) > len(seen) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("converter", "first", "then"),
     [
-        pytest.param(
-            *(converter, first, then),
-            marks=[pytest.mark.slow] * ((converter, first, then) not in QUICK_ACROSS),
-        )
+        (converter, first, then)
         for converter in ("told", "avro")
         for first in MODES
         for then in MODES

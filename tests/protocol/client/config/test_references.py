@@ -21,6 +21,7 @@ from kafka_protocol.client.config.references import resolved
 from kafka_protocol.errors import KafkaConfigError
 from tests.config_error import config_error
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
+from tests.tiers import first_are_quick
 
 _TEXTS: Final = 3_000
 _BROKERS: Final = {"bootstrap.servers": "localhost:1"}
@@ -47,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return mounted
 
 
-@pytest.mark.parametrize("version", [CURRENT, BEFORE_4])
+@pytest.mark.parametrize("version", first_are_quick([CURRENT, BEFORE_4]))
 def test_texts_are_resolved_as_by_java(
     kafka_jar: Callable[[str], KafkaJar], folder: Path, version: str
 ) -> None:
