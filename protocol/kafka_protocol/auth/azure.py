@@ -129,5 +129,4 @@ def _reason(error: Exception) -> str:
 
 # It logs responses that it cannot read, with the tokens in them; errors here say what failed.
 _logger = logging.getLogger("azure.identity")
-if _logger.level == logging.NOTSET:
-    _logger.setLevel(logging.ERROR)
+_logger.setLevel(_logger.level or logging.ERROR)  # unless somebody has set it
