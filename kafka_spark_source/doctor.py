@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.config.references import resolved
+from kafka_protocol.client.config.references import resolved_option
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.diagnosis.diagnosis import Job, diagnose
 from kafka_spark_source.diagnosis.environment import environment
@@ -128,8 +128,8 @@ def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
     try:
         config = ClientConfig.from_options(client)
         if job.group is not None:
-            texts = resolved({**client, "group.id": job.group}, CLIENT_PREFIX)
-            job = job._replace(group=texts["group.id"])
+            group = resolved_option("group.id", job.group, client, CLIENT_PREFIX)
+            job = job._replace(group=group)
         findings = [*diagnose(config, job)]
     except KafkaConfigError as error:  # a reference has no value on this machine
         findings = [Finding("options", "client", Result.BAD, str(error))]

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 
 from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.config.references import resolved
+from kafka_protocol.client.config.references import resolved_option
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.columns.catalog_table import (
     check_write_names_brokers,
@@ -238,8 +238,8 @@ def _with_group(options: StreamReadOptions) -> StreamReadOptions:
     """
     if options.group_id is None:
         return options
-    texts = resolved({**options.kafka, "group.id": options.group_id}, CLIENT_PREFIX)
-    return replace(options, group_id=texts["group.id"])
+    group_id = resolved_option("group.id", options.group_id, options.kafka, CLIENT_PREFIX)
+    return replace(options, group_id=group_id)
 
 
 def _warn_of_argument(argument: str | None, call: str, option: str) -> None:

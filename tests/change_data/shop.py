@@ -93,8 +93,16 @@ class Shop:
 
     def forget_last_commit(self) -> None:
         """As after a crash directly before Spark took the last micro-batch for done."""
-        folder = Path(self.checkpoint, "commits")
-        last = max((each for each in folder.iterdir() if each.name.isdigit()), key=_number)
+        self._forget_last("commits")
+
+    def forget_last_micro_batch(self) -> None:
+        """As with a checkpoint that is one micro-batch older."""
+        for folder in ("offsets", "commits"):
+            self._forget_last(folder)
+
+    def _forget_last(self, folder: str) -> None:
+        files = Path(self.checkpoint, folder).iterdir()
+        last = max((each for each in files if each.name.isdigit()), key=_number)
         for each in (last, last.with_name(f".{last.name}.crc")):
             each.unlink(missing_ok=True)
 

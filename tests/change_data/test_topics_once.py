@@ -118,10 +118,7 @@ def test_a_checkpoint_that_is_older_than_a_table_is_refused(shop: Shop) -> None:
     for numbers in (range(5), range(5, 10), range(10, 15)):
         shop.send(topic, orders(numbers))
         shop.run()
-    for folder in ("offsets", "commits"):
-        last = max(Path(shop.checkpoint, folder).glob("[0-9]*"), key=lambda each: int(each.name))
-        last.unlink()
-        last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    shop.forget_last_micro_batch()
     shop.send(topic, orders(range(15, 20)))
     with pytest.raises(StreamingQueryException, match="with other offsets, and the checkpoint is"):
         shop.run()
@@ -157,10 +154,7 @@ def test_a_smaller_micro_batch_of_an_older_checkpoint_is_refused(shop: Shop) -> 
     shop.run()
     shop.send(first, orders(range(10, 50)))
     shop.run()
-    for folder in ("offsets", "commits"):
-        last = max(Path(shop.checkpoint, folder).glob("[0-9]*"), key=lambda each: int(each.name))
-        last.unlink()
-        last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+    shop.forget_last_micro_batch()
     shop.send(other, orders(range(10, 50)))
     with pytest.raises(StreamingQueryException, match="with other offsets, and the checkpoint is"):
         shop.run()

@@ -105,6 +105,15 @@ def resolved(options: Mapping[str, str], prefix: str) -> dict[str, str]:
     return {name: providers.resolved(name, text) for name, text in own.items()}
 
 
+def resolved_option(name: str, text: str, options: Mapping[str, str], prefix: str) -> str:
+    """The text of an option that is not among the options, limited as they say.
+
+    Raises:
+        KafkaConfigError: As from `resolved`.
+    """
+    return resolved({**options, name: text}, prefix)[name]
+
+
 def _is_of_providers(name: str) -> bool:
     return name == PROVIDERS or name.startswith(f"{PROVIDERS}.")
 
@@ -181,8 +190,13 @@ def _wrong_pattern(pattern: str) -> str:
     return ""
 
 
+def _listed(paths: str) -> list[str]:
+    """Paths with commas between them. As to Java, there may be commas after the last one."""
+    return [each.strip() for each in paths.rstrip(", ").split(",")]
+
+
 def _wrong_paths(paths: str) -> str:
-    is_absolute = all(each.strip().startswith("/") for each in paths.rstrip(", ").split(","))
+    is_absolute = all(each.startswith("/") for each in _listed(paths))
     return "" if is_absolute else "it must be absolute paths, with commas between them"
 
 
@@ -222,8 +236,7 @@ def _content(allowed: str | None, path: str | None) -> str:
         raise ValueError("it names no path")
     normal = Path(os.path.normpath(path))
     if allowed is not None and not any(
-        normal.is_relative_to(os.path.normpath(each.strip()))
-        for each in allowed.rstrip(", ").split(",")
+        normal.is_relative_to(os.path.normpath(each)) for each in _listed(allowed)
     ):
         raise ValueError("its allowed.paths do not contain the path")
     # A read of a pipe, of a device or of the kernel's log may never end.
