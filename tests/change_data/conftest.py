@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.addressed import judges_tests_with
-from tests.change_data.lake import FORMATS, is_newest_with, lake_session
+from tests.change_data.lake import FORMATS, NEWEST, lake_session
 from tests.change_data.tables import Lake, MakeTarget, Target
 
 CORE_TARGETS = [
@@ -22,9 +22,9 @@ CORE_TARGETS = [
     for each in FORMATS
     for by_path in (False, True)
 ]
-TARGETS = [Lake(each, by_path=False) for each in FORMATS if is_newest_with(each)]
+TARGETS = [Lake(each, by_path=False) for each in NEWEST]
 ONLY_WITH_NEWEST_DELTA: Final = pytest.mark.skipif(
-    not is_newest_with("delta"), reason="the tables are Delta's, of its newest release"
+    "delta" not in NEWEST, reason="the tables are Delta's, of its newest release"
 )
 """For what starts Debezium: it differs by neither release nor format."""
 

@@ -26,9 +26,13 @@ DELTA: Final = {
 _EXTENSION: Final = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 
-def is_newest_with(format_: str) -> bool:
+def _is_newest_with(format_: str) -> bool:
     """Whether no newer release of PySpark has jars of a format."""
     return FORMATS.get(format_) == next(each[format_] for each in LAKES.values() if format_ in each)
+
+
+NEWEST: Final = tuple(each for each in FORMATS if _is_newest_with(each))
+"""The formats that no newer release of PySpark has jars for: a test of a table runs once for each."""
 
 
 def lake_session(warehouse: Path) -> Iterator[SparkSession]:

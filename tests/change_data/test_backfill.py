@@ -17,13 +17,13 @@ from kafka_spark_source.tables.progress import State
 from kafka_spark_source.tables.target import Target
 from kafka_spark_source.tables.writer import TableWriter, Work
 from kafka_spark_source.testing import KafkaCluster
-from tests.change_data.lake import FORMATS
+from tests.change_data.lake import NEWEST
 from tests.change_data.shop import Shop, orders, rows_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(params=NEWEST)
 def shop(
     request: pytest.FixtureRequest, spark: SparkSession, kafka_cluster: KafkaCluster, tmp_path: Path
 ) -> Iterator[Shop]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.change_data.jars import find
-from tests.change_data.lake import FORMATS, is_newest_with
+from tests.change_data.lake import FORMATS, NEWEST
 from tests.change_data.shop_demo import EXAMPLE, last_screen
 from tests.change_data.shop_tables import Tables, differences, expected
 from tests.change_data.shop_writers import (
@@ -28,7 +28,7 @@ WHOLE = (
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.timeout(1800),
-    pytest.mark.parametrize("provider", [each for each in FORMATS if is_newest_with(each)]),
+    pytest.mark.parametrize("provider", NEWEST),
 )
 COMMITS = {
     "delta": ("tables/shop_json_0/_delta_log/00.json", "tables/shop_json_1/_delta_log/00.json"),

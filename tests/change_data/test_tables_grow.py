@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from kafka_spark_source.tables.progress import State
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from tests.change_data.lake import FORMATS
+from tests.change_data.lake import NEWEST
 from tests.change_data.shop import Shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -75,7 +75,7 @@ class AvroShop(Shop):
         return [(None, serialize(value, context)) for value in values]
 
 
-@pytest.fixture(params=FORMATS)
+@pytest.fixture(params=NEWEST)
 def shop(
     request: pytest.FixtureRequest,
     spark: SparkSession,

@@ -21,7 +21,7 @@ from kafka_spark_source.tables import commits
 from kafka_spark_source.tables.progress import State
 from kafka_spark_source.tables.records import TopicRecords
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from tests.change_data.lake import FORMATS, is_newest_with
+from tests.change_data.lake import NEWEST
 from tests.change_data.shop import Shop
 from tests.change_data.test_tables_grow import record
 
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 Send = Callable[..., None]
 
 
-@pytest.fixture(params=[each for each in FORMATS if is_newest_with(each)])
+@pytest.fixture(params=NEWEST)
 def shop(
     request: pytest.FixtureRequest,
     spark: SparkSession,

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.tables.micro_batch import TablesOfMicroBatch
 from kafka_spark_source.tables.progress import State
 from kafka_spark_source.testing import KafkaCluster
-from tests.change_data.lake import FORMATS, is_newest_with
+from tests.change_data.lake import NEWEST
 from tests.change_data.shop import Key, Shop, orders, rows_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 LIVE = "_tombstone IS NOT TRUE"
 
 
-@pytest.fixture(params=[each for each in FORMATS if is_newest_with(each)])
+@pytest.fixture(params=NEWEST)
 def shop(
     request: pytest.FixtureRequest, spark: SparkSession, kafka_cluster: KafkaCluster, tmp_path: Path
 ) -> Iterator[Shop]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +19,10 @@ from tests.simulation.planted.hunt_tests import FoundByTest, hunt_by_tests
 from tests.simulation.planted.results import RESULTS, WING_RESULTS, kept, read, write, write_page
 from tests.simulation.planted.table import FAULTS
 from tests.simulation.planted.wings import WINGS
+
+
+# A fault that no seed has found in hours is looked for in the first ones only.
+_MISSED_SECONDS: Final = 60
 
 
 def main() -> int:
@@ -67,7 +72,8 @@ def _hunted(
 ) -> Found | FoundByTest:
     if fault.judges:
         return hunt_by_tests(fault, seconds)
-    return hunt(fault, seconds, seeds, before.get(fault.name))
+    limit = min(seconds, _MISSED_SECONDS) if fault.missed else seconds
+    return hunt(fault, limit, seeds, before.get(fault.name))
 
 
 if __name__ == "__main__":
