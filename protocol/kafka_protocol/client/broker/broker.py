@@ -157,6 +157,11 @@ class Broker:
         return self._idle_from.has_passed and not self.in_flight
 
     @property
+    def round_trip_ms(self) -> float:
+        """The shortest time from a request to the first bytes of its response."""
+        return self._connection.round_trip_ms
+
+    @property
     def is_throttled(self) -> bool:
         """Whether `send` would wait because the client exceeded a quota."""
         return not self._throttling.is_over

@@ -6,9 +6,10 @@ add them.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, monotonic_ms
 from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.network.connect import connect
@@ -21,6 +22,9 @@ from kafka_protocol.wire.schema import Request, Response, VersionRange
 class BrokerConnection:
     """A connected stream that carries requests and responses.
 
+    Attributes:
+        round_trip_ms: The shortest time from a request to the first bytes of its response.
+
     Raises:
         BrokerConnectionError, KafkaTimeoutError: The connection cannot be opened.
         TlsError: It was opened, and the TLS handshake failed.
@@ -31,6 +35,9 @@ class BrokerConnection:
         self.address = address
         self.transport = connect(address, config.security, deadline)
         self.protocol = Connection(config.client_id, config.max_response_bytes)
+        self.round_trip_ms = math.inf
+        # When the request was sent whose response is next; None if others were before it.
+        self._sent_ms: float | None = None
 
     def __repr__(self) -> str:
         return f"<BrokerConnection {self.transport!r}, {self.protocol!r}>"
@@ -52,7 +59,10 @@ class BrokerConnection:
             EncodeError, UnsupportedVersionError: Nothing was sent.
             BrokerConnectionError, KafkaTimeoutError: How much was sent is unknown.
         """
+        is_alone = not self.protocol.in_flight
         pieces = self.protocol.send(request, version=version, needed=needed)
+        if is_alone:
+            self._sent_ms = monotonic_ms()
         correlation_id = self.protocol.last_correlation_id
         self.transport.write(pieces, deadline)
         return correlation_id
@@ -72,7 +82,13 @@ class BrokerConnection:
                 else:
                     data = self.transport.read(self.protocol.missing_bytes, deadline)
                     self.protocol.receive_data(data)
+                self._note_first_bytes()
         return response
+
+    def _note_first_bytes(self) -> None:
+        if self._sent_ms is not None:
+            self.round_trip_ms = min(self.round_trip_ms, monotonic_ms() - self._sent_ms)
+            self._sent_ms = None
 
     @property
     def has_buffered_data(self) -> bool:

@@ -1,9 +1,10 @@
 """One offset range of one partition -> record batches, in order, to the end.
 
 The headers of the batches give the next offset, so the next Fetch is sent before the caller
-decompresses the batches of a response. After a retriable error, such as a new leader or a broker
-that is down, the next Fetch has the same offset: no batch is lost or yielded twice. Lost data is an
-error; the caller decides whether to continue. No decompression here.
+decompresses the batches of a response; to a far broker further ones (`fetch_ahead`). After a
+retriable error, such as a new leader or a broker that is down, the next Fetch has the same offset:
+no batch is lost or yielded twice. Lost data is an error; the caller decides whether to continue. No
+decompression here.
 
 `fetch_position` keeps where the read stands, `fetch_response` checks a response, `replica` chooses
 the broker, `topic_identity` checks that the topic is still the same.
@@ -12,7 +13,9 @@ the broker, `topic_identity` checks that the topic is still the same.
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
@@ -23,6 +26,7 @@ from kafka_protocol.client.consumer.errors import (
     OffsetOutOfRangeError,
     TopicGoneError,
 )
+from kafka_protocol.client.consumer.fetch_ahead import FetchAhead
 from kafka_protocol.client.consumer.fetch_position import Event, FetchPosition, State
 from kafka_protocol.client.consumer.fetch_request import (
     FETCH_BY_NAME,
@@ -39,17 +43,19 @@ from kafka_protocol.errors import (
     BrokerError,
     ErrorCode,
     KafkaError,
-    ProtocolError,
 )
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.records.fetch_response import (
+    UNKNOWN_EPOCH,
     Fetched,
     PartitionData,
     TakeBatches,
+    TakenBatches,
     partition_data,
     take_batches,
 )
 from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.wire.schema import VersionRange
 
 __all__ = ["Fetched", "LogTruncatedError", "OffsetOutOfRangeError", "TopicGoneError", "fetch_range"]
 
@@ -124,8 +130,26 @@ def check_position(cluster: Cluster, reading: PartlyRead, idle_timeout_ms: int) 
         fetcher.close()
 
 
+class _InFlight(NamedTuple):
+    """A Fetch in flight.
+
+    Attributes:
+        request: The request.
+        offset: Its offset.
+        leader: The leader whose epoch it has.
+        topic: The topic in metadata.
+        is_ahead: Whether the read was not there yet, so that others are before it.
+    """
+
+    request: SentRequest
+    offset: int
+    leader: Leader
+    topic: Topic
+    is_ahead: bool
+
+
 class _Fetcher:
-    """Sends the Fetches of one range: the request in flight, and how long to retry."""
+    """Sends the Fetches of one range: the requests in flight, and how long to retry."""
 
     def __init__(
         self,
@@ -143,7 +167,8 @@ class _Fetcher:
         self._idle_timeout_ms = idle_timeout_ms
         self._identity = TopicIdentity(cluster, topic_partition, reading.topic_id)
         self._replica = ReadReplica(topic_partition, config.client_rack)
-        self._sent: SentRequest | None = None  # the Fetch in flight
+        self._sent: deque[_InFlight] = deque()
+        self._ahead = FetchAhead()
         self._is_cache_unchecked = self._identity.has_id  # the cached metadata, against that id
         self._made_progress()
 
@@ -155,18 +180,11 @@ class _Fetcher:
         self._made_progress()  # not idle: the caller used the time since the last call
         while not self._position.is_done:
             rest = self._position.rest
-            try:
-                if self._sent is None:
-                    self._send()
-                broker, data = self._receive()
-                taken = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
-                self._position.advance(taken, data)
-            except KafkaError as error:
-                self._recover(error)
+            if (received := self._take_next()) is None:
                 continue
+            broker, data, taken = received
             if taken.batches:
-                if not self._position.is_done:
-                    self._send_ahead(broker)
+                self._send_next(broker)
                 return Fetched(rest, taken.batches)  # point: earlier-records
             if self._position.offset > rest.from_offset:
                 self._made_progress()  # over aborted or control batches
@@ -174,24 +192,48 @@ class _Fetcher:
                 continue
             elif not broker.is_throttled:  # otherwise the next `send` waits
                 self._wait_idle(data)
+        self._receive_rest()
         return None
+
+    def _take_next(self) -> tuple[Broker, PartitionData, TakenBatches] | None:
+        """Receive a response, and move the position; None if it does not say anything of it."""
+        rest = self._position.rest
+        is_ahead = bool(self._sent) and self._sent[0].is_ahead
+        try:
+            if not self._sent:
+                self._send()
+            sent = self._sent.popleft()
+            data = self._receive(sent)
+            if sent.offset > rest.from_offset:
+                return None  # point: fetch-ahead-gap
+            taken = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
+            if is_ahead and taken.position == rest.from_offset:
+                return None
+            self._position.advance(taken, data)
+        except KafkaError as error:
+            if is_ahead:
+                self._leave_ahead()
+            else:
+                self._recover(error)
+            return None
+        return sent.request.broker, data, taken
 
     def check(self) -> None:
         """Receive a response whose leader has the epoch of the position up to it."""
         while True:
             try:
                 self._send()
-                self._receive()
+                self._receive(self._sent.popleft())
             except KafkaError as error:
                 self._recover(error)
             else:
                 return
 
     def close(self) -> None:
-        """Abandon the Fetch in flight and close its connection, since nothing will read from it."""
-        if self._sent is not None:
-            self._sent.broker.close()  # point: fetch-in-flight
-            self._sent = None
+        """Abandon the Fetches in flight, and close the connection that nothing will read from."""
+        for each in self._sent:
+            each.request.broker.close()  # point: fetch-in-flight
+        self._sent.clear()
 
     # --- Sending and receiving -------------------------------------------------------------------
 
@@ -203,8 +245,7 @@ class _Fetcher:
             logs = list_log_bounds(self._cluster, [self._topic_partition], deadline)
             self._position.check_within(logs[self._topic_partition])
         broker = self._cluster.broker(self._replica.choose(leader.node_id), self._deadline)
-        needed = FetchRequest.versions if self._identity.has_id else FETCH_BY_NAME
-        version = broker.choose(FetchRequest, needed)
+        version = broker.choose(FetchRequest, self._needed)
         if self._is_cache_unchecked and version < FIRST_BY_ID:
             # A Fetch by name cannot check the id, so new metadata has to.
             self._is_cache_unchecked = False
@@ -212,43 +253,81 @@ class _Fetcher:
             self._send()
             return
         self._broker_waits_until = Deadline.after(self._cluster.config.fetch_max_wait_ms / 2)
-        self._sent = broker.send(self._request(leader, topic, version), self._deadline, needed)
+        self._send_from(self._position.offset, self._position.epoch, broker, leader, topic)
 
-    def _send_ahead(self, broker: Broker) -> None:
-        if broker.is_throttled:
+    def _send_from(
+        self, offset: int, epoch: int, broker: Broker, leader: Leader, topic: Topic
+    ) -> None:
+        version = broker.choose(FetchRequest, self._needed)
+        request = self._request(offset, epoch, leader, topic, version)
+        sent = broker.send(request, self._deadline, self._needed)
+        is_ahead = offset > self._position.offset
+        self._sent.append(_InFlight(sent, offset, leader, topic, is_ahead))
+
+    @property
+    def _needed(self) -> VersionRange:
+        return FetchRequest.versions if self._identity.has_id else FETCH_BY_NAME
+
+    def _send_next(self, broker: Broker) -> None:
+        """Send the next Fetches, before the caller decodes the batches of a response."""
+        if self._position.is_done or broker.is_throttled:
             return  # `send` would wait, while the caller can decode
         try:
-            self._send()
+            if self._sent and self._sent[0].offset > self._position.offset:
+                self._ahead.miss()
+                self._send()
+            elif not self._sent:
+                self._send()
+            allowed = self._ahead.in_flight(broker.round_trip_ms)
+            while len(self._sent) < allowed and self._send_ahead(self._sent[-1]):
+                pass
         except KafkaError:
             # The caller gets its batches first; the next call sends again.
             self._cluster.forget(self._topic_partition.topic)
 
-    def _request(self, leader: Leader, topic: Topic, version: int) -> FetchRequest:
+    def _send_ahead(self, before: _InFlight) -> bool:
+        """Send a Fetch from where the one before it probably ends, unless that is the end.
+
+        It cannot tell the epoch of the batch before it (KIP-320), so it is for the same leader: a
+        log that is truncated gets a new leader epoch, whose leader refuses this one.
+        """
+        offset = self._position.after(before.offset)
+        is_within = before.offset < offset < self._position.rest.until_offset
+        if not is_within or before.leader.epoch < 0:
+            return False
+        self._send_from(offset, UNKNOWN_EPOCH, before.request.broker, before.leader, before.topic)
+        return True
+
+    def _request(
+        self, offset: int, epoch: int, leader: Leader, topic: Topic, version: int
+    ) -> FetchRequest:
         config, position = self._cluster.config, self._position
         topic = topic._replace(topic_id=self._identity.topic_id)
         wait_ms = min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms))
         if position.is_done:
             wait_ms = 0  # a check: there is no record to wait for
-        max_bytes = position.max_bytes
-        wanted = WantedPartition(
-            self._topic_partition, position.offset, position.epoch, max_bytes, leader, topic
-        )
+        max_bytes = position.max_bytes_at(offset)
+        wanted = WantedPartition(self._topic_partition, offset, epoch, max_bytes, leader, topic)
         limits = FetchLimits(max_bytes, wait_ms)
         return fetch_request([wanted], limits, config, version, self._replica.rack)
 
-    def _receive(self) -> tuple[Broker, PartitionData]:
-        sent, self._sent = self._sent, None
-        if sent is None:
-            raise ProtocolError("no Fetch is in flight")
+    def _receive(self, sent: _InFlight) -> PartitionData:
+        broker = sent.request.broker
         deadline = Deadline.after(self._cluster.config.request_timeout_ms)
-        response = sent.broker.receive(sent, FetchResponse, deadline)
-        context = (
-            f"Fetch of {self._topic_partition} at offset {self._position.offset} to {sent.broker}"
-        )
+        response = broker.receive(sent.request, FetchResponse, deadline)
+        context = f"Fetch of {self._topic_partition} at offset {sent.offset} to {broker}"
         data = partition_data(response, self._topic_partition, self._identity.topic_id, context)
         self._identity.mark_confirmed()
         self._position.check_not_diverged(data)
-        return sent.broker, data
+        return data
+
+    def _receive_rest(self) -> None:
+        """Receive what is in flight at the end of the range, so that its connection is kept."""
+        try:
+            while self._sent:
+                self._receive(self._sent.popleft())
+        except KafkaError:
+            self.close()
 
     # --- Without progress ------------------------------------------------------------------------
 
@@ -271,6 +350,11 @@ class _Fetcher:
         if not self._broker_waits_until.has_passed:
             # The broker responded before fetch.max.wait.ms.
             self._retry.pause()
+
+    def _leave_ahead(self) -> None:
+        """Fetch from the position after an error: only that one's counts."""
+        self._ahead.miss()
+        self.close()
 
     def _recover(self, error: KafkaError) -> None:
         """Prepare the next try after a failure and wait for it, or raise."""

@@ -98,7 +98,16 @@ class FetchPosition:
     @property
     def max_bytes(self) -> int:
         """How many bytes to request."""
-        return self._size.for_offsets(self.rest.size)
+        return self.max_bytes_at(self.offset)
+
+    def max_bytes_at(self, offset: int) -> int:
+        """How many bytes to request from an offset of the rest on."""
+        return self._size.for_offsets(self.rest.until_offset - offset)
+
+    def after(self, offset: int) -> int:
+        """An offset that a Fetch from `offset` on probably reaches; the end if it may have all."""
+        offsets = self._size.offsets_in(self.max_bytes_at(offset))
+        return min(offset + max(0, offsets), self.rest.until_offset)
 
     @property
     def is_done(self) -> bool:

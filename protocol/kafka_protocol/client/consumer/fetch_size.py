@@ -8,6 +8,7 @@ comes, the sooner its records are decoded while the next response is on its way.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
 from kafka_protocol.client.config.client import ClientConfig
@@ -41,6 +42,8 @@ class FetchSize:
         self._margin_bytes = _LEAST_MARGIN_BYTES
         self._bytes = 0
         self._offsets = 0
+        self._newest_bytes_per_offset = 0.0
+        self._batch_bytes = 0
 
     def __repr__(self) -> str:
         return f"<FetchSize: {self._bytes:,} bytes in {self._offsets:,} offsets>"
@@ -53,6 +56,17 @@ class FetchSize:
             needed = min(offsets * _EXPECTED_RECORD_BYTES, _FIRST_BYTES)
         return max(self._least, min(needed + self._margin_bytes, self._limit))
 
+    def offsets_in(self, size: int) -> int:
+        """How many offsets so many bytes hold at the least, if records stay as they were.
+
+        The last batch of a response is mostly cut off. The newest response counts alone where its
+        records were larger than before. 0 or less if no batch has come, or none may fit.
+        """
+        if not self._offsets:
+            return 0
+        bytes_per_offset = max(self._bytes / self._offsets, self._newest_bytes_per_offset)
+        return ceil((size - self._batch_bytes) / (bytes_per_offset * _MARGIN))
+
     def note(self, taken: TakenBatches, from_offset: int) -> None:
         """Note the batches of a response for the records from this offset on."""
         if taken.batches:
@@ -61,8 +75,10 @@ class FetchSize:
                 from_offset = min(from_offset, header.base_offset)
             batch_bytes = min(taken.size // len(taken.batches), _FIRST_BYTES)
             self._margin_bytes = max(self._margin_bytes, batch_bytes)
+            self._batch_bytes = max(self._batch_bytes, batch_bytes)
         self._bytes += taken.size
         self._offsets += taken.position - from_offset
+        self._newest_bytes_per_offset = taken.size / (taken.position - from_offset)
 
     def enlarge(self, size: int) -> None:
         """Request more than this from now on, up to `most`."""
