@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 
 from kafka_formats.registry.config import IDENTITIES, RegistryConfig
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.broker.grants import ClientCredentials
 from kafka_protocol.client.broker.oauth import (
-    ClientCredentials,
     endpoint_token,
     forget_endpoint_token,
 )

@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
-from kafka_protocol.auth.mechanism import shown, utf8
+from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.broker.grants import ByAssertion, ClientCredentials, Grant
 from kafka_protocol.client.broker.token_sources import (
     CALLBACK,
     KEPT_FRACTION,
@@ -25,6 +25,8 @@ from kafka_protocol.client.broker.token_sources import (
     source_token,
 )
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.assertion_options import AssertionOptions
+from kafka_protocol.client.config.option import options_of
 from kafka_protocol.client.config.security_options import IDENTITIES, SecurityOptions
 from kafka_protocol.client.network.http_request import HttpRequest, HttpResponse, send
 from kafka_protocol.errors import (
@@ -41,28 +43,7 @@ _MAX_LIFETIME_S: Final = 1e12
 _RETRIABLE_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCredentials:
-    """The credentials to request a token with (RFC 6749, section 4.4), and the endpoint.
-
-    Attributes:
-        endpoint_url: An http or https URL without a user.
-        client_id: The client's id.
-        client_secret: The client's secret.
-        scope: The scope to request; None to request a token without one.
-        tls: The options of TLS for the endpoint.
-        urlencode: Whether id and secret are URL-encoded in the request's header.
-    """
-
-    endpoint_url: str
-    client_id: str
-    client_secret: Secret
-    scope: str | None
-    tls: SecurityOptions
-    urlencode: bool = False
-
-
-_cache: dict[ClientCredentials, KeptToken] = {}
+_cache: dict[Grant, KeptToken] = {}
 
 
 def token_for(security: SecurityOptions, host: str, deadline: Deadline) -> Secret:
@@ -80,7 +61,7 @@ def token_for(security: SecurityOptions, host: str, deadline: Deadline) -> Secre
     if source is not None:
         return source_token(source, host)
     try:
-        return endpoint_token(_credentials_in(security), deadline)
+        return endpoint_token(_grant_in(security), deadline)
     except TlsError as error:
         raise TlsError(
             f"{error} (the authorities to trust at a token endpoint: kafka.https.ca.location)"
@@ -93,7 +74,7 @@ def forget_token(security: SecurityOptions) -> None:
     if source is not None:
         forget_source_token(source)
     else:
-        forget_endpoint_token(_credentials_in(security))
+        forget_endpoint_token(_grant_in(security))
 
 
 def _source_of(security: SecurityOptions) -> TokenSource | None:
@@ -106,7 +87,7 @@ def _source_of(security: SecurityOptions) -> TokenSource | None:
     return None
 
 
-def endpoint_token(credentials: ClientCredentials, deadline: Deadline) -> Secret:
+def endpoint_token(grant: Grant, deadline: Deadline) -> Secret:
     """Get a valid token from an endpoint, or from the cache if possible.
 
     Raises:
@@ -116,46 +97,46 @@ def endpoint_token(credentials: ClientCredentials, deadline: Deadline) -> Secret
         ProtocolError: Its response is not HTTP, or longer than 1 MiB.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
-    cached = _cache.get(credentials)
+    cached = _cache.get(grant)
     if cached is None or cached.until.has_passed:
-        cached = _cache[credentials] = _request_token(credentials, deadline)
+        cached = _cache[grant] = _request_token(grant, deadline)
     return cached.token
 
 
-def forget_endpoint_token(credentials: ClientCredentials) -> None:
+def forget_endpoint_token(grant: Grant) -> None:
     """Drop the cached token, because a server refused it."""
-    _cache.pop(credentials, None)
+    _cache.pop(grant, None)
 
 
-def _credentials_in(security: SecurityOptions) -> ClientCredentials:
+def _grant_in(security: SecurityOptions) -> Grant:
+    url, scope = security.token_endpoint_url or "", security.oauth_scope
+    tls = SecurityOptions(truststore_location=security.https_ca_location)
+    if security.uses_assertion:
+        names = options_of(AssertionOptions)
+        options = AssertionOptions(**{name: getattr(security, name) for name in names})
+        return ByAssertion(url, scope, tls, options)
     return ClientCredentials(
-        security.token_endpoint_url or "",
+        url,
         security.oauth_client_id or "",
         security.oauth_client_secret or Secret(""),
-        security.oauth_scope,
-        SecurityOptions(truststore_location=security.https_ca_location),
+        scope,
+        tls,
         security.oauth_header_urlencode,
     )
 
 
-def _request_token(credentials: ClientCredentials, deadline: Deadline) -> KeptToken:
-    url, secret = credentials.endpoint_url, credentials.client_secret.reveal()
-    form = {"grant_type": "client_credentials"}
-    if credentials.scope is not None:
-        form["scope"] = credentials.scope
-    user = [credentials.client_id, secret]
-    if credentials.urlencode:
-        user = [quote_plus(part) for part in user]
-    basic = base64.b64encode(utf8(":".join(user), "the client's credentials")).decode()
+def _request_token(grant: Grant, deadline: Deadline) -> KeptToken:
+    form, headers, hidden = grant.show()
     headers = {
-        "Authorization": f"Basic {basic}",
+        **headers,
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
-    request = HttpRequest("POST", url, headers, urlencode(form).encode())
-    response = send(request, credentials.tls, deadline, _MAX_BODY_BYTES)
-    hidden = (secret, quote_plus(secret), basic)
-    return _token_in(response, f"the token endpoint at {urlsplit(url).netloc}", hidden)
+    request = HttpRequest("POST", grant.endpoint_url, headers, urlencode(form).encode())
+    response = send(request, grant.tls, deadline, _MAX_BODY_BYTES)
+    return _token_in(
+        response, f"the token endpoint at {urlsplit(grant.endpoint_url).netloc}", hidden
+    )
 
 
 def _token_in(response: HttpResponse, endpoint: str, hidden: Iterable[str]) -> KeptToken:

@@ -81,9 +81,6 @@ REFUSED: Final[Mapping[str, str]] = {
 
 _PREFIX: Final = "kafka."
 
-# Eleven option names, for the grant type jwt-bearer (KIP-1139).
-_ASSERTION: Final = "sasl.oauthbearer.assertion."
-
 
 def refusal(name: str, known: Iterable[str]) -> str:
     """The error text for an option (without `kafka.`) that is neither read nor ignored.
@@ -94,10 +91,5 @@ def refusal(name: str, known: Iterable[str]) -> str:
         return f"Option {name!r}: without Spark, options of the client have no prefix {_PREFIX!r}"
     if name in REFUSED:
         return f"Option 'kafka.{name}' is not supported: {REFUSED[name]}"
-    if name.startswith(_ASSERTION):
-        return (
-            f"Option 'kafka.{name}' is not supported: name a Python function that returns a token "
-            "in kafka.sasl.oauthbearer.token.callback"
-        )
     shown = {each: f"kafka.{each}" for each in (*known, *WITHOUT_EFFECT)}
     return f"Option 'kafka.{name}' is not known{did_you_mean(name, shown, before='; ')}"

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.config.assertion_options import AssertionOptions
 from kafka_protocol.client.config.option import options_of, quoted, read_options
 from kafka_protocol.client.config.security_options import (
     BROKER,
@@ -95,8 +96,12 @@ _EXCLUSIVE: Final = (
     ("keystore_key", "key_location"),
     ("keystore_certificate_chain", "certificate_location"),
     ("token_callback", "token_endpoint_url"),
+    ("assertion_file", "assertion_key_file"),
+    ("oauth_client_secret", "assertion_file"),
+    ("oauth_client_secret", "assertion_key_file"),
 )
 _USER_AND_PASSWORD: Final = ("username", "password")
+_BY_ASSERTION: Final = ("token_endpoint_url",)
 _CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "oauth_client_id", "oauth_client_secret")
 # The options that a mechanism requires. A token callback, or an identity of the machine, replaces
 # all options of OAUTHBEARER.
@@ -166,6 +171,8 @@ def _check_mechanism(security: SecurityOptions) -> None:
     if security.mechanism == "OAUTHBEARER" and _has_own_source(security):
         return
     required = _REQUIRED[security.mechanism]
+    if security.mechanism == "OAUTHBEARER" and security.uses_assertion:
+        required = _BY_ASSERTION
     missing = [name for name in required if getattr(security, name) is None]
     if missing:
         raise KafkaConfigError(
@@ -195,6 +202,23 @@ def _check_identity(security: SecurityOptions) -> None:
             )
 
 
+def _check_assertion(security: SecurityOptions) -> None:
+    """Refuse options of an assertion that is not signed here: they have no effect."""
+    if security.uses_assertion and security.mechanism != "OAUTHBEARER":
+        raise KafkaConfigError(
+            "An assertion has no effect while kafka.sasl.mechanism is not OAUTHBEARER: set that, "
+            "or remove the options kafka.sasl.oauthbearer.assertion.*"
+        )
+    if security.assertion_key_file is not None:
+        return
+    for name in options_of(AssertionOptions):
+        if name != "assertion_file" and getattr(security, name) != getattr(_DEFAULTS, name):
+            raise KafkaConfigError(
+                f"Option {_quoted(BROKER, name)} has no effect without "
+                f"{_quoted(BROKER, 'assertion_key_file')}: an assertion is signed with that key"
+            )
+
+
 def _check_token_endpoint(security: SecurityOptions) -> None:
     if security.token_endpoint_url is None:
         return
@@ -217,6 +241,7 @@ _CHECKS: Final = (
     _check_client_key,
     _check_mechanism,
     _check_identity,
+    _check_assertion,
     _check_token_endpoint,
 )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.config.assertion_options import AssertionOptions
 from kafka_protocol.client.config.option import KAFKA, boolean, one_of, only, option
 
 MECHANISMS: Final = (
@@ -128,7 +129,7 @@ def _token_callback(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityOptions:
+class SecurityOptions(AssertionOptions):
     """The options of TLS and SASL. Each field is one option; its metadata has name and meaning."""
 
     server: ServerTerms = BROKER

@@ -70,10 +70,10 @@ def test_a_refused_token_is_forgotten() -> None:
     by_endpoint = replace(options("OAUTHBEARER"), token_callback=None)
     by_callback = token_sources.TokenSource("callback", None, options("OAUTHBEARER").token_callback)
     kept = token_sources.KeptToken(Secret("t"), SOON)
-    oauth._cache[oauth._credentials_in(by_endpoint)] = kept
+    oauth._cache[oauth._grant_in(by_endpoint)] = kept
     token_sources._kept[by_callback, HOST] = token_sources._kept[by_callback, "other"] = kept
     forget(by_endpoint)
-    assert oauth._credentials_in(by_endpoint) not in oauth._cache
+    assert oauth._grant_in(by_endpoint) not in oauth._cache
     assert (by_callback, HOST) in token_sources._kept
     forget(options("OAUTHBEARER"))
     assert not {(by_callback, HOST), (by_callback, "other")} & token_sources._kept.keys()

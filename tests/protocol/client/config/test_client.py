@@ -102,9 +102,7 @@ def test_unknown_option_without_a_similar_name() -> None:
         config_of(xyzzy="1")
 
 
-@pytest.mark.parametrize(
-    "name", [*sorted(REFUSED), "sasl.oauthbearer.assertion.private.key.passphrase"]
-)
+@pytest.mark.parametrize("name", sorted(REFUSED))
 def test_refused_options_name_the_alternative_and_no_value(name: str) -> None:
     with pytest.raises(
         KafkaConfigError, match=rf"^Option 'kafka\.{name}' is not supported: \w"
