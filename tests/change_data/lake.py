@@ -32,7 +32,7 @@ def _is_newest_with(format_: str) -> bool:
 
 
 NEWEST: Final = tuple(each for each in FORMATS if _is_newest_with(each))
-"""The formats that no newer release of PySpark has jars for: a test of a table runs once for each."""
+"""The formats that no newer release of PySpark has jars for: tests of tables run once for each."""
 
 
 def lake_session(warehouse: Path) -> Iterator[SparkSession]:

@@ -11,6 +11,7 @@ from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.collecting import states
+from tests.simulation.kafka.services import SERVICES
 from tests.simulation.processes import Process, Strand
 from tests.simulation.scenario import GROUP
 from tests.simulation.spark import DRIVER_HOST
@@ -26,7 +27,8 @@ def start(world: World) -> None:
         TopicPartition(*partition): (state.start + state.high_watermark) // 2
         for partition, state in states(world).items()
     }
-    config = ClientConfig.from_options({"bootstrap.servers": world.servers})
+    client = SERVICES[world.scenario.service].client
+    config = ClientConfig.from_options({"bootstrap.servers": world.servers, **client})
 
     def run() -> None:
         with closing(Cluster(config)) as cluster:

@@ -13,6 +13,7 @@ from tests.simulation.drawing_jobs import with_jobs
 from tests.simulation.drawing_query import MINIMUMS, with_query
 from tests.simulation.drawing_tables import with_tables
 from tests.simulation.faults import draw_faults
+from tests.simulation.kafka.services import APACHE, SERVICES
 from tests.simulation.scenario import (
     INPUT,
     RELEASES,
@@ -93,7 +94,34 @@ def draw(seed: int) -> Scenario:
     scenario = with_query(random.Random(f"{seed} query"), scenario)
     scenario = with_jobs(random.Random(f"{seed} jobs"), scenario)
     scenario = with_tables(random.Random(f"{seed} tables"), scenario)
-    return with_edges(random.Random(f"{seed} edges"), scenario)
+    scenario = with_edges(random.Random(f"{seed} edges"), scenario)
+    return _with_service(random.Random(f"{seed} service"), scenario)
+
+
+_HAVE_SERVICES: Final = (2, 8)
+
+
+def _with_service(rng: random.Random, scenario: Scenario) -> Scenario:
+    """The scenario, in half of the runs with brokers of a service."""
+    name = rng.choice((*[APACHE] * (len(SERVICES) - 1), *SERVICES))
+    if parse_release(scenario.release) < _HAVE_SERVICES:
+        return scenario
+    without_spark = dict(SERVICES[name].client)
+    options = {f"kafka.{key}": value for key, value in without_spark.items()}
+    return replace(
+        scenario,
+        service=name,
+        source=scenario.source | options,
+        write=scenario.write | options,
+        producer=scenario.producer | options,
+        jobs=tuple(
+            job._replace(
+                options=job.options
+                | (without_spark if job.kind in {"group", "follow"} else options)
+            )
+            for job in scenario.jobs
+        ),
+    )
 
 
 # Without leader epochs (KIP-101) brokers lose acknowledged records when one leader ends after

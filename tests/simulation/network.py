@@ -323,6 +323,7 @@ class Network:
 
     Args:
         addresses: The node behind each address.
+        distance_ms: How long bytes are on their way, beside the usual latency.
     """
 
     def __init__(
@@ -333,12 +334,14 @@ class Network:
         brokers: Brokers,
         addresses: dict[tuple[str, int], int],
         seed: int,
+        distance_ms: float = 0,
     ) -> None:
         self.scheduler = scheduler
         self.processes = processes
         self.trace = trace
         self.random = random.Random(f"{seed} network")
         self._brokers = brokers
+        self._distance_ms = distance_ms
         self._addresses = addresses
         self._links: dict[tuple[str, int], Link] = {}
         self._connections = 0
@@ -354,7 +357,7 @@ class Network:
 
     def link(self, host: str, node: int) -> Link:
         """The way between a host and a broker."""
-        return self._links.setdefault((host, node), Link())
+        return self._links.setdefault((host, node), Link(extra_ms=self._distance_ms))
 
     def links(self, hosts: Iterable[str], nodes: Iterable[int]) -> Iterator[Link]:
         """The ways between hosts and brokers."""

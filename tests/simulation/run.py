@@ -15,6 +15,7 @@ from kafka_formats import read_stages
 from kafka_formats.upsert import upsert
 from kafka_formats.upsert.newest import MemoryLimits
 from kafka_protocol.client import clock
+from kafka_protocol.client.broker import api_versions, refusals, token_sources
 from kafka_protocol.client.network.connect import use_opener
 from kafka_protocol.errors import OutOfStepError, ProtocolError
 from kafka_spark_source.worker.worker import exclude_modules_from_gc, keep_freed_memory
@@ -41,6 +42,10 @@ def run(scenario: Scenario) -> tuple[Outcome, Trace]:
 @contextmanager
 def simulated(scenario: Scenario) -> Iterator[World]:
     """A world whose clock and network are those of the product within the block."""
+    # What a process keeps of brokers.
+    refusals.pauses._refusals.clear()
+    token_sources._kept.clear()
+    api_versions._remembered.clear()
     # Once in a process, and so not in the first run only.
     exclude_modules_from_gc()
     keep_freed_memory()

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.contents import GROWN_FROM, Kind, Values
+from tests.simulation.kafka.services import APACHE
 from tests.truth.filters import Filter
 
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
@@ -125,6 +126,7 @@ class Scenario:
     Attributes:
         seed: Of all random numbers within the run.
         release: The release of the brokers.
+        service: The service of the brokers, a key of `SERVICES`.
         interface: The release of PySpark whose calls are made.
         source, write: Options of the source, and of the sink beside its guarantee.
         columns: Columns of the stream with another type: "string" or "map".
@@ -144,6 +146,7 @@ class Scenario:
     seed: int
     release: str = "4.3"
     nodes: int = 3
+    service: str = APACHE
     interface: Literal["4.0", "4.2"] = "4.2"
     trigger: Literal["default", "available now", "once"] = "default"
     sink: Sink = "files"

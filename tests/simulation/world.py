@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from kafka_protocol.errors import BrokerError, DataLossError, KafkaError
+from kafka_protocol.errors import AuthenticationError, BrokerError, DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation import committer, registry
 from tests.simulation.batch_jobs import options_of
@@ -22,6 +22,7 @@ from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
 from tests.simulation.job_runner import JobRunner
 from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
+from tests.simulation.kafka.services import SERVICES
 from tests.simulation.kafka.settings import BrokerSettings
 from tests.simulation.losses import Losses
 from tests.simulation.network import Network
@@ -87,6 +88,7 @@ class World:
             WithRegistry(self.cluster, self._schema_versions),
             {**addresses, registry.ADDRESS: registry.NODE},
             seed,
+            SERVICES[scenario.service].distance_ms,
         )
         self.source = SimulatedSource(self.scheduler, self.processes, seed)
         self.disk = Disk(str(uuid.UUID(int=random.Random(f"{seed} query").getrandbits(128))))
@@ -301,7 +303,9 @@ class World:
         cause = cause_of(error)
         if isinstance(cause, BrokerError):
             self.outcome.refused.append(Refused(who, cause.error, str(cause)))
-        if not isinstance(cause, (*_EXPECTED, ProcessKilledError)):
+        # Every login is right.
+        is_expected = isinstance(cause, (*_EXPECTED, ProcessKilledError))
+        if not is_expected or isinstance(cause, AuthenticationError):
             self.outcome.unexpected.append(f"{type(cause).__name__} ended the query: {cause}")
 
     # --- Producers --------------------------------------------------------------------------------
@@ -393,10 +397,11 @@ def settings_of(scenario: Scenario) -> BrokerSettings:
     """The configuration of the brokers."""
     nodes = range(1, scenario.nodes + 1) if scenario.has_racks else ()
     racks = {node: f"rack-{node}" for node in nodes}
+    service = SERVICES[scenario.service]
     if any("after_ms" in each.arguments for each in scenario.faults):
         # A replica that is cut off soon counts no more, so that what it lacks is read.
-        return BrokerSettings(racks=racks, replica_lag_ms=_SOON_MS)
-    return BrokerSettings(racks=racks)
+        return BrokerSettings(racks=racks, replica_lag_ms=_SOON_MS, service=service)
+    return BrokerSettings(racks=racks, service=service)
 
 
 def cause_of(error: BaseException) -> BaseException | None:

@@ -6,6 +6,7 @@ it when it wakes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -57,7 +58,7 @@ class Broker:
         self.peers = peers
         self.truth = truth
         self.release = Release("4.3")
-        self.versions = self.release.versions()
+        self.versions = self.release.versions(settings.service)
         self.offered: set[int] = set()
         self.disks: dict[TopicPartition, Disk] = {}
         self.replicas: dict[TopicPartition, Replica] = {}
@@ -68,7 +69,8 @@ class Broker:
         self.sessions: list[BrokerSession] = []
         self.is_up = False
         self.is_paused = False
-        self.quota: float | None = None
+        self.quota: float | None = settings.service.quota or None
+        self.logins: deque[float] = deque(maxlen=settings.service.connects)
         self.held_markers: list[Callable[[], None]] | None = None
         self.owed_bytes = 0.0
         self.owed_since_ms = 0.0
@@ -143,7 +145,7 @@ class Broker:
     def become(self, release: Release) -> None:
         """Serve what another release serves."""
         self.release = release
-        self.versions = release.versions()
+        self.versions = release.versions(self.settings.service)
         self.offered.clear()
 
     def offer(self, api_key: int, versions: VersionRange) -> None:

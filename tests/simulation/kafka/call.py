@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.simulation.kafka.coordinators import S, Shards
     from tests.simulation.kafka.images import TopicImage
     from tests.simulation.kafka.replica import Replica
+    from tests.simulation.kafka.session import BrokerSession
 
 
 def _no_refusal(_topic: str | None = None, _partition: int | None = None) -> ErrorCode:
@@ -32,6 +33,7 @@ class Call:
         close: Closes the connection instead.
         refusal: The error of a test for a topic's partition, or for a part of the request that
             has none; a broker tells it instead of looking for itself.
+        session: The connection; None in tests without one.
     """
 
     broker: Broker
@@ -40,6 +42,7 @@ class Call:
     respond: Callable[..., None]
     close: Callable[[], None]
     refusal: Callable[..., ErrorCode] = _no_refusal
+    session: BrokerSession | None = None
 
     def topic(self, name: str | None, topic_id: uuid.UUID) -> TopicImage | None:
         """A topic by its id if the request has one, else by its name."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.wire import primitives as p
+from kafka_protocol.wire.api_keys import ApiKey
 from kafka_protocol.wire.codec import read_message
 from kafka_protocol.wire.framing import request_header_version
 from kafka_protocol.wire.schema import Request, Response
@@ -18,7 +19,8 @@ from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.call import Call, Handler
 
 _HEADER: Final = struct.Struct(">hhi")
-_MAX_FRAME_BYTES: Final = 100 * 1024 * 1024  # socket.request.max.bytes
+_STORED: Final = (ApiKey.FETCH, ApiKey.PRODUCE)
+_BEFORE_LOGIN: Final = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
 
 
 class BrokerSession:
@@ -39,6 +41,9 @@ class BrokerSession:
         self._requests: deque[bytes] = deque()
         self._is_busy = False
         self._is_closed = False
+        self._service = broker.settings.service
+        self._served = 0
+        self.logged_in_until_ms = 0.0  # where connections have tokens
 
     def receive(self, data: bytes) -> None:
         """Bytes as they arrive, in any pieces."""
@@ -47,7 +52,7 @@ class BrokerSession:
         self._received += data
         while len(self._received) >= 4:
             size = int.from_bytes(self._received[:4], "big", signed=True)
-            if not _HEADER.size <= size <= _MAX_FRAME_BYTES:
+            if not _HEADER.size <= size <= self._service.most_request_bytes:
                 self.close()
                 return
             if len(self._received) < 4 + size:
@@ -74,7 +79,10 @@ class BrokerSession:
         self._is_busy = True
         frame = self._requests.popleft()
         broker = self.broker
-        broker.after(broker.draw(broker.settings.request), lambda: self._serve(frame))
+        ms = broker.draw(broker.settings.request)
+        if _HEADER.unpack_from(frame)[0] in _STORED and self._service.storage_ms[1]:
+            ms += broker.scheduler.random.uniform(*self._service.storage_ms)
+        broker.after(ms, lambda: self._serve(frame))
 
     def _serve(self, frame: bytes) -> None:
         api_key, version, correlation_id = _HEADER.unpack_from(frame)
@@ -82,6 +90,9 @@ class BrokerSession:
         kind, handler = self._handlers.get(api_key, (None, None))
         is_served = served is not None and version in served
         is_asked_for_versions = kind is ApiVersionsRequest and served is not None
+        if self._refuses(api_key, version):
+            self.close()
+            return
         if kind is None or handler is None or not (is_served or is_asked_for_versions):
             self.close()  # as brokers do
             return
@@ -101,7 +112,14 @@ class BrokerSession:
             answered = True
             self._answer(response, version, correlation_id, mute_ms)
 
-        handler(Call(self.broker, request, version, respond, self.close))
+        handler(Call(self.broker, request, version, respond, self.close, session=self))
+
+    def _refuses(self, api_key: int, version: int) -> bool:
+        """Whether the service closes a connection at such a request."""
+        if api_key == ApiKey.API_VERSIONS:
+            return version > self._service.newest_versions
+        needs_login = bool(self._service.connects) and api_key not in _BEFORE_LOGIN
+        return needs_login and self.broker.now_ms > self.logged_in_until_ms
 
     def _answer(
         self, response: Response | None, version: int, correlation_id: int, mute_ms: float
@@ -116,7 +134,19 @@ class BrokerSession:
     def _unmute(self) -> None:
         self._is_busy = False
         if not self._is_closed:
+            self._close_when_idle()
             self._next()
+
+    def _close_when_idle(self) -> None:
+        self._served += 1
+        served, idle_ms = self._served, self._service.idle_ms
+
+        def check() -> None:
+            if self._served == served and not self._is_busy:
+                self.close()
+
+        if idle_ms:
+            self.broker.after(idle_ms, check)
 
 
 def _read(kind: type[Request], version: int, frame: memoryview) -> Any:

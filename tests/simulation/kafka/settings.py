@@ -10,6 +10,7 @@ from kafka_protocol.versions.releases import parse_release, served_by
 from kafka_protocol.wire.api_keys import ApiKey
 from kafka_protocol.wire.schema import VersionRange
 from tests.simulation.kafka.addresses import address_of
+from tests.simulation.kafka.services import APACHE, SERVICES, Service
 
 # The first release with these.
 _KEEPS_UNKNOWN_PRODUCERS: Final = (2, 5)  # KIP-360
@@ -59,6 +60,7 @@ class BrokerSettings:
         replica_lag_ms: A follower that is behind for so long leaves the in-sync replicas.
         checkpoint_ms: How often high watermarks are written to disk.
         keeps_producers_ms: How long an idle producer is remembered (producer.id.expiration.ms).
+        service: How they differ from Apache Kafka's.
         racks: The rack of each node; nodes without one have none.
         address_of: Host and port of each node, as its responses tell them.
     """
@@ -84,6 +86,7 @@ class BrokerSettings:
     creates_topics: bool = False
     unclean_elections: bool = False
     cluster_id: str = "simulated-cluster-0001"
+    service: Service = SERVICES[APACHE]
     racks: Mapping[int, str] = field(default_factory=dict)
     address_of: Callable[[int], tuple[str, int]] = address_of
 
@@ -122,10 +125,14 @@ class Release:
     def __repr__(self) -> str:
         return f"<Release {self.name}>"
 
-    def versions(self) -> dict[int, VersionRange]:
-        """API key -> the versions that it serves."""
+    def versions(self, service: Service = SERVICES[APACHE]) -> dict[int, VersionRange]:
+        """API key -> the versions that it serves, in a service."""
         lowest = _LOWEST_SINCE_4 if self.number >= _BUMPS_EPOCHS else {}
         return {
-            key: VersionRange(lowest.get(key, served.lowest), served.highest)
+            key: VersionRange(
+                lowest.get(key, served.lowest),
+                min(served.highest, service.highest.get(key, served.highest)),
+            )
             for key, served in served_by(self.name).items()
+            if key not in service.missing
         }

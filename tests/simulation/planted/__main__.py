@@ -20,7 +20,6 @@ from tests.simulation.planted.results import RESULTS, WING_RESULTS, kept, read, 
 from tests.simulation.planted.table import FAULTS
 from tests.simulation.planted.wings import WINGS
 
-
 # A fault that no seed has found in hours is looked for in the first ones only.
 _MISSED_SECONDS: Final = 60
 

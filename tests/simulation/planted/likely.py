@@ -15,6 +15,11 @@ def has_option(*names: str) -> Likely:
     return lambda scenario: any(name in scenario.source for name in names)
 
 
+def is_at(*services: str) -> Likely:
+    """The brokers are of one of these services."""
+    return lambda scenario: scenario.service in services
+
+
 def has_job(kind: str) -> Likely:
     """There is such a job beside the stream."""
     return lambda scenario: any(job.kind == kind for job in scenario.jobs)

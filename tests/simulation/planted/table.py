@@ -12,6 +12,7 @@ from tests.simulation.planted import likely
 from tests.simulation.planted.data_path import DATA_PATH
 from tests.simulation.planted.fault import Planted
 from tests.simulation.planted.rows import ROWS
+from tests.simulation.planted.services import SERVICE_FAULTS
 
 _CLIENT: Final = "protocol/kafka_protocol/client"
 _COLUMNAR: Final = "protocol/kafka_protocol/columnar"
@@ -119,6 +120,7 @@ FAULTS: Final = (
         likely.has_fault("partition network", "half open"),
     ),
     *ROWS,
+    *SERVICE_FAULTS,
     *DATA_PATH,
     # --- Streams
     Planted(

@@ -45,6 +45,7 @@ def api_versions(call: Call, handled: frozenset[int]) -> None:
         error = int(ErrorCode.UNSUPPORTED_VERSION)
         call.respond(ApiVersionsResponse(error_code=error, api_keys=[own] if has_own else []))
         return
+    has_transactions_2 = broker.release.bumps_epochs and broker.settings.service.has_transactions_2
     error = int(call.refusal() or _identity_error(call))
     if error:
         call.respond(ApiVersionsResponse(error_code=error))
@@ -53,7 +54,7 @@ def api_versions(call: Call, handled: frozenset[int]) -> None:
             ApiVersionsResponse(
                 api_keys=[_range(*each) for each in sorted(served.items())],
                 finalized_features_epoch=1,
-                finalized_features=[_TRANSACTIONS_2] if broker.release.bumps_epochs else [],
+                finalized_features=[_TRANSACTIONS_2] if has_transactions_2 else [],
             )
         )
 

@@ -29,6 +29,8 @@ from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_protocol.wire.schema import Request
 from tests.simulation.kafka.call import Call, Handler
 from tests.simulation.kafka.handlers import (
@@ -38,6 +40,7 @@ from tests.simulation.kafka.handlers import (
     metadata,
     offsets,
     reading,
+    sasl,
     transactions,
     writing,
 )
@@ -73,6 +76,8 @@ HANDLERS: dict[type[Request], Handler] = {
     OffsetFetchRequest: groups.offset_fetch,
     OffsetForLeaderEpochRequest: offsets.offset_for_leader_epoch,
     ProduceRequest: writing.produce,
+    SaslAuthenticateRequest: sasl.authenticate,
+    SaslHandshakeRequest: sasl.handshake,
 }
 
 BY_API_KEY: Final = {kind.api_key: (kind, handler) for kind, handler in HANDLERS.items()}
