@@ -63,7 +63,7 @@ def azure_token(
         from azure.identity import ManagedIdentityCredential
     except ImportError as error:
         raise KafkaConfigError(_MISSING) from error
-    wanted = scope or _scope_of(host)
+    wanted = scope or event_hubs_scope(host)
     others = () if is_managed else _of_environment(client_id)
     credentials = (*others, ManagedIdentityCredential(client_id=client_id, **_LIMITS))
     return _first_token(credentials, wanted)
@@ -100,7 +100,8 @@ def _first_token(credentials: Iterable[TokenCredential], scope: str) -> AccessTo
     raise AuthenticationError(f"there is no identity of Azure: {'; '.join(reasons)}")
 
 
-def _scope_of(host: str) -> str:
+def event_hubs_scope(host: str) -> str:
+    """The scope of a token for Event Hubs at a host; raises KafkaConfigError if it is another."""
     if not _EVENT_HUBS.fullmatch(host):
         raise KafkaConfigError(
             f"{shown(host)!r} is not a host of Event Hubs: set kafka.sasl.oauthbearer.scope to the "

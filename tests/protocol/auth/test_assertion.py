@@ -101,11 +101,7 @@ def test_any_text_is_a_template_or_refused(text: str) -> None:
     ("pem", "passphrase", "algorithm"),
     [
         (b"", None, "RS256"),
-        (
-            f"-----BEGIN PRIVATE KEY-----\n{PASSWORD}\n-----END PRIVATE KEY-----".encode(),
-            None,
-            "RS256",
-        ),
+        (DAMAGED.encode(), None, "RS256"),
         ("ES256", None, "RS256"),
         ("RS256", None, "ES256"),
         ("RS256", PASSWORD, "RS256"),

@@ -151,7 +151,7 @@ def test_only_event_hubs_have_a_scope_of_their_own(host: str) -> None:
     "host", [HOST, "a.servicebus.usgovcloudapi.net", "a-b.servicebus.chinacloudapi.cn"]
 )
 def test_scopes_of_event_hubs(host: str) -> None:
-    assert azure._scope_of(host) == f"https://{host}/.default"
+    assert azure.event_hubs_scope(host) == f"https://{host}/.default"
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ class TokenSource(NamedTuple):
     Attributes:
         kind: CALLBACK, or an identity of the machine: one of `security_options.IDENTITIES`.
         scope: The scope to request; None for the usual one.
-        name: The callback as `package.module:function`, or the client id of an identity that a
-            user assigned; None for the only one.
+        name: The callback as `package.module:function`, the client id of an identity that a user
+            assigned, or a service credential's name; None for the only one.
     """
 
     kind: str
@@ -122,6 +122,12 @@ def _of_google(source: TokenSource, _host: str) -> AccessToken:
     return google_token(source.scope, now_ms() / 1000)
 
 
+def _of_databricks(source: TokenSource, host: str) -> AccessToken:
+    from kafka_protocol.auth.databricks import databricks_token  # noqa: PLC0415 - there only
+
+    return databricks_token(host, source.scope, source.name)
+
+
 def _of_callback(source: TokenSource, host: str) -> AccessToken:
     path = source.name or ""
     module, _, name = path.partition(":")
@@ -181,4 +187,5 @@ _IDENTITIES: Final[Mapping[str, Callable[[TokenSource, str], AccessToken]]] = {
     "azure_imds": _of_azure,
     "azure": _of_azure,
     "gcp": _of_google,
+    "databricks": _of_databricks,
 }

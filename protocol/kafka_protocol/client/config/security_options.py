@@ -20,7 +20,7 @@ MECHANISMS: Final = (
     *("OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"),
 )
 # The identities of a machine.
-IDENTITIES: Final = ("azure_imds", "azure", "gcp")
+IDENTITIES: Final = ("azure_imds", "azure", "gcp", "databricks")
 TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 _OLD_TLS_VERSIONS: Final = ("TLSv1", "TLSv1.1")
 
@@ -252,7 +252,8 @@ class SecurityOptions(AssertionOptions):
         "An identity that the machine has, instead of a secret: `azure_imds` (a managed identity), "
         "`azure` (a service principal of the environment, a workload identity of Kubernetes, or a "
         "managed identity; the extra `azure`), `gcp` (Google's default credentials; the extra "
-        "`gcp`). librdkafka has the first.",
+        "`gcp`), `databricks` (a service credential of Unity Catalog, by its name as client id). "
+        "librdkafka has the first.",
     )
     token_endpoint_url: str | None = option(
         "sasl.oauthbearer.token.endpoint.url",

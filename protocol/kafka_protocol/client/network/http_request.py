@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from kafka_protocol.client.config.addresses import Address
 from kafka_protocol.client.network.connect import connect
+from kafka_protocol.client.network.http_proxy import open_tunnel, proxy_for
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
 from kafka_protocol.client.wait_observer import waiting_for
 from kafka_protocol.errors import ProtocolError
@@ -71,7 +72,8 @@ def send(
     Raises:
         BrokerConnectionError, KafkaTimeoutError: No response, or not in time.
         TlsError: The server cannot be trusted.
-        KafkaConfigError: A file that TLS needs cannot be used.
+        AuthenticationError: A proxy wants a login.
+        KafkaConfigError: A file that TLS needs, or a proxy's URL, cannot be used.
         ProtocolError: The response is not HTTP.
         ResponseTooLongError: The body is longer than `max_body_bytes`.
     """
@@ -90,9 +92,15 @@ def address_of(url: str) -> Address:
 
 
 def connect_to(url: str, security: SecurityOptions, deadline: Deadline) -> Stream:
-    """Connect to the server of a URL; raises as `send`."""
+    """Connect to the server of a URL, through a proxy of the environment; raises as `send`."""
     protocol, _ = _PROTOCOLS[urlsplit(url).scheme]
-    return connect(address_of(url), replace(security, protocol=protocol), deadline)
+    address, tls = address_of(url), replace(security, protocol=protocol)
+    proxy = proxy_for(address) if tls.uses_tls else None
+    if proxy is None:
+        return connect(address, tls, deadline)
+    from kafka_protocol.client.network.tls_stream import start_tls  # noqa: PLC0415 - slow
+
+    return start_tls(open_tunnel(proxy, address, deadline), address, tls, deadline)
 
 
 def exchange(
