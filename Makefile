@@ -47,7 +47,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-oldest \
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream demo-cdc demo-tables demo-tables-iceberg test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-changes bench-tables bench-wide bench-settings bench-upsert bench-claim bench-types bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: bench-changes bench-tables bench-wide bench-settings bench-upsert bench-claim bench-far bench-types bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
 .PHONY: audit format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
@@ -262,6 +262,10 @@ bench-tables: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 # The cost of an exactly-once claim, by the length of the commit log.
 bench-claim: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/claim.py
+
+# A broker that is 200 ms away, beside Spark's own connector.
+bench-far: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.far
 
 # Several record types in a topic, beside one.
 bench-types: $(VENV)/.installed-bench
