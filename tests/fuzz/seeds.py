@@ -135,7 +135,8 @@ def _frames() -> Iterator[bytes]:
     glue = [*OF_AWS.values(), framed(b"more", packed=True), HEADER, HEADER + b"x"]
     schema = {"type": "struct", "fields": [{"type": "int8", "field": "a"}]}
     connect = [wrapped(schema, {"a": 1}), wrapped(schema, None), wrapped(None, 1), b'{"schema":']
-    for number, payloads in enumerate((confluent, glue, connect)):
+    apicurio = [bytes(8) + b"\7\2", bytes(9), b"\0" + b"\xff" * 8, b"\0"]
+    for number, payloads in enumerate((confluent, glue, connect, apicurio)):
         yield bytes([number]) + b"".join(bytes([len(each)]) + each for each in payloads)
 
 

@@ -172,7 +172,7 @@ def protobuf_payloads(data: bytes) -> None:
     check_payloads(data.split(b"\n"))
 
 
-FRAMINGS = (Framing.CONFLUENT, Framing.GLUE, Framing.CONNECT)
+FRAMINGS = (Framing.CONFLUENT, Framing.GLUE, Framing.CONNECT, Framing.APICURIO)
 
 
 def _pieces(data: bytes) -> list[bytes]:

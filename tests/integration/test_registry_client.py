@@ -13,6 +13,7 @@ import pytest
 
 from kafka_formats.avro.schema import RecordSchema, parse_schema
 from kafka_formats.errors import NotFoundError, RegistryError
+from kafka_formats.registry.apicurio import ApicurioClient, ApicurioConfig
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import NewSchema, Reference
@@ -140,3 +141,25 @@ def test_a_schema_of_one_megabyte(client: RegistryClient, subject: str) -> None:
     assert len(text) > 1024 * 1024
     found = client.schema_of_id(client.register(subject, NewSchema("AVRO", text)))
     assert parse_schema(found.text) == parse_schema(text)
+
+
+def test_apicurios_own_ids(
+    schema_registry: SchemaRegistry, client: RegistryClient, subject: str
+) -> None:
+    """The ids of its API as Confluent's are contentIds, if it is not set otherwise."""
+    who = record(f"Who{uuid.uuid4().hex}", id="long")
+    name = json.loads(who.text)["name"]
+    client.register(name, who)
+    order = record("Order", who=name)
+    content_id = client.register(
+        subject, NewSchema("AVRO", order.text, (Reference(name, name, 1),))
+    )
+    own = ApicurioClient(
+        ApicurioConfig(RegistryConfig.from_options({"url": schema_registry.url}), "contentIds")
+    )
+    found = own.schema_of_id(content_id)
+    texts = [text for _, text in found.dependencies]
+    assert parse_schema(found.text, texts) == parse_schema(order.text, [who.text])
+    assert own.version(subject, "latest").schema.text == found.text
+    with pytest.raises(NotFoundError, match="schema contentId 9223372036854775807"):
+        own.schema_of_id(2**63 - 1)

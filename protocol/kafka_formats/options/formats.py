@@ -37,7 +37,14 @@ from kafka_protocol.options.option import Option
 
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
-_ONLY_READ: Final = frozenset({Framing.GLUE, Framing.CONNECT})
+_APICURIO: Final = frozenset({Framing.APICURIO, Framing.APICURIO_CONTENT_ID})
+_ONLY_READ: Final = frozenset({Framing.GLUE, Framing.CONNECT}) | _APICURIO
+_NEED_URL: Final = frozenset({Framing.CONFLUENT}) | _APICURIO
+# Serializers of other formats have other frames, or there are none.
+_ONLY_FOR: Final[Mapping[Framing, tuple[Format, ...]]] = {
+    Framing.CONNECT: (Format.JSON,),
+    **dict.fromkeys(_APICURIO, (Format.AVRO, Format.JSON)),
+}
 _URL: Final = f"{REGISTRY_PREFIX}url"
 _GLUE: Final = "glue."
 ID_PREFIX: Final = "id:"
@@ -344,14 +351,16 @@ def _check(
         row = rows.descriptor if payload.schema is None else rows.schema
         raise _contradiction(row.name, rows.version.name)
     _check_protobuf(payload, rows)
-    if payload.framing is Framing.CONNECT and payload.format is not Format.JSON:
+    formats = _ONLY_FOR.get(payload.framing, (payload.format,))
+    if payload.format not in formats:
+        listed = " or ".join(each.value for each in formats)
         raise KafkaConfigError(
-            f"Option '{rows.framing.name}' is connect, which is for JSON: set {rows.format.name} "
-            "to json, or the framing to another one."
+            f"Option '{rows.framing.name}' is {payload.framing.value}, which is for {listed}: set "
+            f"{rows.format.name} to {listed}, or the framing to another one."
         )
     if has_registry or payload.framing is Framing.GLUE:
         return
-    if payload.framing is Framing.CONFLUENT:
+    if payload.framing in _NEED_URL:
         raise KafkaConfigError(
             f"Option '{rows.framing.name}' is {payload.framing.value}, which needs "
             f"'{_URL}': set it to the registry's address."

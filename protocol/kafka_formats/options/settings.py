@@ -24,13 +24,16 @@ class Framing(Enum):
 
     CONFLUENT: before the payload, or in a header. GLUE: in the header of AWS Glue's serializers,
     before a payload that may be compressed. CONNECT: in the document of JSON itself, as Kafka
-    Connect's converter writes it. NONE: all payloads have one schema.
+    Connect's converter writes it. APICURIO: in a header, or in 8 bytes before the payload, as a
+    globalId; APICURIO_CONTENT_ID: as a contentId. NONE: all payloads have one schema.
     """
 
     NONE = "none"
     CONFLUENT = "confluent"
     GLUE = "glue"
     CONNECT = "connect"
+    APICURIO = "apicurio"
+    APICURIO_CONTENT_ID = "apicurio-content-id"
 
 
 class SubjectNameStrategy(Enum):

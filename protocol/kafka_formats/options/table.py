@@ -96,8 +96,9 @@ def _rows_of(column: str) -> PayloadRows:
             f"The bytes before encoded {what}: `confluent`, the id of a schema in the registry "
             "(a read also finds it in a header); `glue`, the header of AWS Glue's serializers, for "
             "reads; `connect`, the schema that Kafka Connect's JSON converter writes around "
-            "payloads, for reads; or `none`. Default: `confluent` if `schema.registry.url` is "
-            "given, else `none`."
+            "payloads, for reads; `apicurio` or `apicurio-content-id`, a globalId or a contentId "
+            "of Apicurio's own serializers, for reads; or `none`. Default: `confluent` if "
+            "`schema.registry.url` is given, else `none`."
         ),
         Option(f"{column}.schema", parse_text, ALL).about(
             f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for a "

@@ -20,7 +20,7 @@ from kafka_formats.arrow.arrays import null_where, without_first
 from kafka_formats.options.settings import Framing
 from kafka_formats.payload.format import Bools
 from kafka_formats.schema_ids.frames import SchemaId
-from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
+from kafka_formats.schema_ids.framings import HEADERS, frames_of, splits_of
 from kafka_protocol.columnar.arrays.arrow_memory import bools_of, indices_of, is_valid
 
 # The regular expression of the payloads of a schema that are null; None if no payload is null. It
@@ -47,7 +47,7 @@ class NullPayloads:
     @property
     def needs_headers(self) -> bool:
         """Whether the headers of the records are needed."""
-        return self.framing is Framing.CONFLUENT
+        return self.framing in HEADERS
 
     def values_in(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """The column of records; null for payloads that stand for it."""
@@ -71,7 +71,7 @@ class NullPayloads:
         chosen = payloads.take(indices_of(rows))
         chosen_headers = headers.take(indices_of(rows)) if headers is not None else None
         # Compressed payloads may become too large together.
-        bounds = sorted({0, len(rows), *SPLITS[self.framing](chosen)})
+        bounds = sorted({0, len(rows), *splits_of(self.framing, chosen)})
         for start, end in pairwise(bounds):
             part = None if chosen_headers is None else chosen_headers.slice(start, end - start)
             stand_for_null = self._among(chosen.slice(start, end - start), part)
@@ -79,7 +79,7 @@ class NullPayloads:
         return is_null
 
     def _among(self, payloads: pa.BinaryArray, headers: pa.ListArray | None) -> Bools:
-        frames = FRAMES[self.framing](payloads, headers, HEADER_OF[self.column])
+        frames = frames_of(self.framing, payloads, headers, self.column)
         unpacked = payloads if frames.unpacked is None else frames.unpacked
         is_null = ~is_valid(unpacked)
         is_null[frames.unframed] = False

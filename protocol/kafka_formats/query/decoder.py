@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError, SchemaError, SchemaEvolvedError
-from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
+from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Mode
 from kafka_formats.payload.columns import (
     ColumnFormat,
     ColumnValues,
@@ -30,7 +30,7 @@ from kafka_formats.payload.columns import (
 from kafka_formats.payload.format import Bools, DecoderFactory, PayloadDecoder
 from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
-from kafka_formats.schema_ids.framings import FRAMES, HEADER_OF, SPLITS
+from kafka_formats.schema_ids.framings import HEADERS, frames_of, splits_of
 from kafka_protocol.columnar.arrays.arrow_memory import array_of_bools, indices_of
 from kafka_protocol.columnar.arrays.schema import TIMESTAMP_MS
 
@@ -95,7 +95,7 @@ class Decoder:
         """The columns of the records to decode, with the columns that errors name."""
         wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
         decoded = self.decoded_columns
-        framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
+        framed = any(self.formats[name].framing in HEADERS for name in decoded)
         place = _PLACE if decoded else ()
         listed = [*wanted, *decoded, *place, *(["headers"] if framed else [])]
         if self.put_aside is not None:
@@ -151,15 +151,16 @@ class _Run:
         """The batch, in pieces if compressed payloads may become too large together."""
         places = {0, batch.num_rows}
         for name in self._decoders:
-            places.update(SPLITS[self._decoder.formats[name].framing](batch.column(name)))
+            framing = self._decoder.formats[name].framing
+            places.update(splits_of(framing, batch.column(name)))
         for start, end in pairwise(sorted(places)):
             yield batch.slice(start, end - start)
 
     def _column(self, batch: pa.RecordBatch, name: str) -> ColumnValues:
         format_ = self._decoder.formats[name]
         payloads = batch.column(name)
-        headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
-        frames = FRAMES[format_.framing](payloads, headers, HEADER_OF[name])
+        headers = batch.column("headers") if format_.framing in HEADERS else None
+        frames = frames_of(format_.framing, payloads, headers, name)
         if format_.refusal is not None:
             self._check_schemas(batch, name, frames, format_.refusal)
         return decode_column(payloads, frames, self._decoders[name], format_.type)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
 
 from kafka_formats.options.settings import Framing
+from kafka_formats.registry.apicurio import ApicurioConfig
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.glue_config import GLUE, GlueConfig
 from kafka_formats.registry.schemas import SchemaSource
 from kafka_formats.registry.sources import SourceConfig, source_with
 from kafka_protocol.client.config.references import PROVIDERS
+
+# Registries that are connected to as Confluent's are, and have ids of their own.
+_OWN_IDS: Final[Mapping[Framing, Callable[[RegistryConfig], SourceConfig]]] = {
+    Framing.APICURIO: partial(ApicurioConfig, ids="globalIds"),
+    Framing.APICURIO_CONTENT_ID: partial(ApicurioConfig, ids="contentIds"),
+}
 
 
 class Registries:
@@ -35,6 +44,9 @@ class Registries:
         if has_glue:
             without = {name.removeprefix(GLUE): text for name, text in glue.items()}
             self._configs[Framing.GLUE] = GlueConfig.from_options(without | limits)
+        for framing in {*framings} & _OWN_IDS.keys():
+            if confluent is not None:
+                self._configs[framing] = _OWN_IDS[framing](confluent)
         known = {config for config in self._configs.values() if config is not None}
         self._sources = {config: source_with(config) for config in known}
 

@@ -225,9 +225,8 @@ class ColumnSchemas:
 
     def _known(self, registered: SubjectVersion) -> KnownSchema:
         schema = registered.schema
-        origin = (
-            f"version {registered.version} of the subject {registered.subject!r} (id {schema.id})"
-        )
+        number = "" if schema.id is None else f" (id {schema.id})"
+        origin = f"version {registered.version} of the subject {registered.subject!r}{number}"
         text = schema_text_of(schema, self._payload.format, origin)
         named = self._named(text)
         return KnownSchema(origin, named, schema.id, registered.subject, registered.version)

@@ -21,6 +21,7 @@ from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.failover import Call, Exchange
 from kafka_formats.registry.references import resolve
+from kafka_formats.registry.refusals import missing_if_served
 from kafka_formats.registry.responses import (
     SchemaBody,
     VersionBody,
@@ -172,15 +173,11 @@ class RegistryClient:
 
     def _known(self, call: Call, otherwise: str) -> SchemaBody:
         """The schema that a path names. A 404 without an error code may be that of a wrong URL."""
-        try:
+        with missing_if_served(call.about, otherwise, self._is_registry):
             return self._exchange.response_to(call, read_schema)
-        except UnknownPathError as error:
-            if not self._cache.is_registry(self._serves_types):
-                raise
-            raise NotFoundError(
-                f"{call.about}: the registry responded with 404, without an error code; it does "
-                f"serve other requests, so {otherwise}"
-            ) from error
+
+    def _is_registry(self) -> bool:
+        return self._cache.is_registry(self._serves_types)
 
     def _chosen(self, body: VersionBody, about: str) -> SubjectVersion:
         """The version that a registry chose. Its descriptor is asked for by its number."""

@@ -6,6 +6,7 @@ All requests may be sent again: to register a schema that is registered already 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -54,11 +55,13 @@ class Call(NamedTuple):
         about: The subject or id, for errors.
         path: The path to append to the registry's URL, with its query.
         body: The JSON to POST; None for a GET.
+        accept: The types that the response may have.
     """
 
     about: str
     path: str
     body: Any = None
+    accept: str = _ACCEPT
 
 
 class Exchange:
@@ -81,11 +84,15 @@ class Exchange:
             RegistryError: No URL responded, or the response is a refusal or nonsense.
             KafkaConfigError: A file that TLS needs cannot be used.
         """
+        return self.content_of(call, lambda response: read(parse_json(response.body)))
+
+    def content_of(self, call: Call, read: Callable[[HttpResponse], T]) -> T:
+        """As `response_to`, of a response that need not be JSON."""
         reply = self._reply_to(call)
         if reply.response.status != 200:
             raise refusal(call.about, reply, self._credentials.hide)
         try:
-            return read(parse_json(reply.response.body))
+            return read(reply.response)
         except ValueError as error:
             raise unusable(call.about, reply, str(error), self._credentials.hide) from None
 
@@ -149,7 +156,7 @@ class Exchange:
         return response
 
     def _send(self, call: Call, url: str, deadline: Deadline) -> HttpResponse:
-        headers = {"Accept": _ACCEPT, **self._credentials.headers(deadline)}
+        headers = {"Accept": call.accept, **self._credentials.headers(deadline)}
         if call.body is None:
             request = HttpRequest("GET", url, headers)
         else:

@@ -5,7 +5,8 @@ Error codes are matched, never messages: Apicurio's messages differ from Conflue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from kafka_formats.errors import (
@@ -81,6 +82,28 @@ def refusal(about: str, reply: Reply, hide: Callable[[str], str]) -> RegistryErr
     elif status in (403, 405):
         kind = ForbiddenError
     return kind(f"{about}: {reply.described(hide)}; {advice}")
+
+
+@contextmanager
+def missing_if_served(
+    about: str, otherwise: str, is_registry: Callable[[], bool]
+) -> Iterator[None]:
+    """Make a 404 that may be that of a wrong URL a NotFoundError, if the URL is a registry's.
+
+    Args:
+        about: The schema, for errors.
+        otherwise: What a 404 of a registry means.
+        is_registry: Whether the URL leads to a registry.
+    """
+    try:
+        yield
+    except UnknownPathError as error:
+        if not is_registry():
+            raise
+        raise NotFoundError(
+            f"{about}: the registry responded with 404, without an error code; it does serve other "
+            f"requests, so {otherwise}"
+        ) from error
 
 
 def unusable(about: str, reply: Reply, reason: str, hide: Callable[[str], str]) -> RegistryError:

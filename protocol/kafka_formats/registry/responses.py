@@ -6,11 +6,14 @@ Each function takes JSON and raises ValueError with the reason, without any valu
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import quote
 
 from kafka_formats.registry.schemas import Place, Reference
 from kafka_protocol.auth.mechanism import shown
+from kafka_protocol.client.network.http_request import HttpResponse
 
 T = TypeVar("T")
 Parse: TypeAlias = Callable[[Any], T]
@@ -18,6 +21,7 @@ Parse: TypeAlias = Callable[[Any], T]
 # Ids and versions are Java ints.
 _MAX_INT: Final = 2**31 - 1
 _MAX_REFERENCES: Final = 1_000
+_VERSION: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 
 class SchemaBody(NamedTuple):
@@ -84,6 +88,26 @@ def read_id(value: Any) -> int:
     return _number(_object(value).get("id"), "id", 0)
 
 
+def read_text(response: HttpResponse) -> str:
+    """The text of a schema that is a whole body."""
+    try:
+        return response.body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+
+
+def read_artifact_references(value: Any) -> tuple[Reference, ...]:
+    """Apicurio's references; a subject is the path of an artifact."""
+    if not isinstance(value, list) or len(value) > _MAX_REFERENCES:
+        raise ValueError(f"it is not a list, or has more than {_MAX_REFERENCES} items")
+    return tuple(_artifact_reference(_object(each)) for each in value)
+
+
+def read_system(value: Any) -> str:
+    """The name of Apicurio in the response to `/system/info`."""
+    return _text(_object(value), "name")
+
+
 def read_types(value: Any) -> list[str]:
     """The kinds of schemas in the response to a request for them."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -146,6 +170,24 @@ def _reference(value: Any) -> Reference:
         _text(fields, "subject"),
         _number(fields.get("version"), "version", 1),
     )
+
+
+def _artifact_reference(fields: Mapping[str, Any]) -> Reference:
+    version = _text(fields, "version")
+    if not _VERSION.fullmatch(version):
+        raise ValueError("'version' of a reference is not a number")
+    # Artifacts without a group are in this one.
+    group = {"groupId": "default"} if fields.get("groupId") is None else fields
+    place = f"groups/{_segment(group, 'groupId')}/artifacts/{_segment(fields, 'artifactId')}"
+    return Reference(_text(fields, "name"), place, int(version))
+
+
+def _segment(fields: Mapping[str, Any], key: str) -> str:
+    """A text as a part of a path. Its slashes are quoted; dots alone would lead elsewhere."""
+    text = _text(fields, key)
+    if not text.strip("."):
+        raise ValueError(f"{key!r} of a reference is not a name")
+    return quote(text, safe="")
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -37,7 +37,8 @@ class RegisteredSchema:
     Attributes:
         id: Its number in the registry; None if it was asked for by its GUID. In AWS Glue the UUID
             of the version.
-        kind: The language of `text`; also one that only the registry knows.
+        kind: The language of `text`; also one that only the registry knows. Empty if the registry
+            does not give it.
         text: The schema.
         references: The references of the schema itself.
         dependencies: The reference name and the text of each schema that it needs, directly or not;

@@ -28,7 +28,7 @@ def schema_text_of(schema: RegisteredSchema, format_: Format, what: str) -> Sche
     Raises:
         SchemaError: It is one of another format.
     """
-    if schema.kind != KINDS[format_]:
+    if schema.kind and schema.kind != KINDS[format_]:
         raise SchemaError(f"{what} is of the kind {schema.kind}, not {KINDS[format_]}")
     return SchemaText(schema.text, schema.dependencies)
 

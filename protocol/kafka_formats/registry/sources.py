@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from kafka_formats.registry.apicurio import ApicurioClient, ApicurioConfig
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.glue import GlueClient
 from kafka_formats.registry.glue_config import GlueConfig
 from kafka_formats.registry.schemas import SchemaSource
 
-SourceConfig: TypeAlias = RegistryConfig | GlueConfig
+SourceConfig: TypeAlias = RegistryConfig | GlueConfig | ApicurioConfig
 
 
 def source_with(config: SourceConfig) -> SchemaSource:
     """The client of the registry."""
     if isinstance(config, GlueConfig):
         return GlueClient(config)
+    if isinstance(config, ApicurioConfig):
+        return ApicurioClient(config)
     return RegistryClient(config)

@@ -9,13 +9,11 @@ Source: Confluent's `SchemaId`, `DualSchemaIdDeserializer` and "Wire format".
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import bounds_of
 from kafka_formats.schema_ids.frames import (
@@ -24,10 +22,13 @@ from kafka_formats.schema_ids.frames import (
     InHeader,
     Longs,
     SchemaId,
+    groups_of,
+    ids_at,
+    rows_of,
     why_unframed,
 )
-from kafka_protocol.columnar.arrays.arrow_memory import indices_of, is_valid, numbers_of
-from kafka_protocol.columnar.reading.rows import at_each_byte
+from kafka_formats.schema_ids.headers import last_values
+from kafka_protocol.columnar.arrays.arrow_memory import is_valid
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
@@ -52,14 +53,10 @@ def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, hea
             any frame in its payload.
     """
     valid = is_valid(payloads)
-    groups: list[Group] = []
-    unframed: list[int] = []
-    if headers is not None and headers.null_count < len(headers):
-        by_id, unframed, has_header = _in_headers(headers, header, valid)
-        groups = [Group(schema_id, 0, np.array(rows)) for schema_id, rows in by_id.items()]
-        valid = valid & ~has_header
-    prefixed, without = _in_prefixes(payloads, np.flatnonzero(valid))
-    broken = np.sort(np.concatenate([without, _rows(unframed)]))
+    by_id, unframed, has_header = _in_headers(headers, header, valid)
+    groups = [Group(schema_id, 0, rows_of(rows)) for schema_id, rows in by_id.items()]
+    prefixed, without = _in_prefixes(payloads, np.flatnonzero(valid & ~has_header))
+    broken = np.sort(np.concatenate([without, rows_of(unframed)]))
     return Frames([*groups, *prefixed], broken, why_unframed=why_no_confluent_frame)
 
 
@@ -74,10 +71,6 @@ def why_no_confluent_frame(payload: bytes) -> str:
     )
 
 
-def _rows(rows: Sequence[int]) -> Longs:
-    return np.array(rows, dtype=np.int64)
-
-
 def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Longs]:
     bounds = bounds_of(payloads)
     view = np.frombuffer(payloads.buffers()[2] or b"", dtype=np.uint8)
@@ -87,21 +80,10 @@ def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Lo
     has_id = (magic == _ID_MAGIC) & (length >= _ID_BYTES)
     has_id[has_id] = view[at[has_id] + 1] <= _MAX_ID >> 24
     has_guid = (magic == _GUID_MAGIC) & (length >= _GUID_BYTES)
-    groups = _by_id(view, at[has_id], rows[has_id])
+    groups = groups_of(ids_at(view, ">u4", at[has_id] + 1), rows[has_id], _ID_BYTES)
     if has_guid.any():
         groups += _by_guid(view, at[has_guid], rows[has_guid])
     return groups, rows[~(has_id | has_guid)]
-
-
-def _by_id(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
-    if not len(rows):
-        return []
-    ids = at_each_byte(view, ">u4")[at + 1].astype(np.int64)
-    if (ids == ids[0]).all():
-        return [Group(int(ids[0]), _ID_BYTES, rows)]
-    order = np.argsort(ids, kind="stable")
-    firsts = np.flatnonzero(np.diff(ids[order], prepend=-1))
-    return [Group(int(ids[part[0]]), _ID_BYTES, rows[part]) for part in np.split(order, firsts[1:])]
 
 
 def _by_guid(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
@@ -109,28 +91,21 @@ def _by_guid(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]
     for start, row in zip(at.tolist(), rows.tolist(), strict=True):
         by_guid.setdefault(view[start + 1 : start + _GUID_BYTES].tobytes(), []).append(row)
     return [
-        Group(uuid.UUID(bytes=guid), _GUID_BYTES, _rows(group)) for guid, group in by_guid.items()
+        Group(uuid.UUID(bytes=guid), _GUID_BYTES, rows_of(group)) for guid, group in by_guid.items()
     ]
 
 
 def _in_headers(
-    headers: pa.ListArray, header: str, is_wanted: npt.NDArray[np.bool_]
+    headers: pa.ListArray | None, header: str, is_wanted: npt.NDArray[np.bool_]
 ) -> tuple[dict[SchemaId, list[int]], list[int], npt.NDArray[np.bool_]]:
     """Rows by the id in their header, rows whose header has no id, and which have a header."""
-    entries = headers.values
-    places = np.flatnonzero(pc.equal(entries.field("key"), header).fill_null(False))
-    rows = np.searchsorted(numbers_of(headers.offsets), places, side="right") - 1
-    inside = (rows >= 0) & (rows < len(headers))
-    values = entries.field("value").take(indices_of(places[inside])).to_pylist()
-    # A later header of the same row replaces an earlier one.
-    last = dict(zip(rows[inside].tolist(), values, strict=True))
-    has_header = np.zeros(len(headers), dtype=np.bool_)
+    has_header = np.zeros(len(is_wanted), dtype=np.bool_)
     by_id: dict[SchemaId, list[int]] = {}
     without: list[int] = []
-    for row, value in last.items():
+    for row, value in last_values(headers, header).items():
         if is_wanted[row]:
             has_header[row] = True
-            schema_id = _id_in_header(value or b"")
+            schema_id = _id_in_header(value)
             (without if schema_id is None else by_id.setdefault(schema_id, [])).append(row)
     return by_id, without, has_header
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_protocol.columnar.arrays.arrow_memory import is_valid
+from kafka_protocol.columnar.reading.rows import at_each_byte
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 # None: payloads without frames have one schema.
@@ -71,6 +72,29 @@ class Group(NamedTuple):
     schema_id: SchemaId
     frame_bytes: int
     rows: Longs
+
+
+def rows_of(rows: Sequence[int]) -> Longs:
+    """Rows in order as an array."""
+    return np.array(rows, dtype=np.int64)
+
+
+def ids_at(view: npt.NDArray[np.uint8], kind: str, places: Longs) -> Longs:
+    """The numbers of a kind at some places of a buffer, each below 2^63."""
+    return np.asarray(at_each_byte(view, kind)[places], dtype=np.int64)
+
+
+def groups_of(ids: Longs, rows: Longs, frame_bytes: int) -> list[Group]:
+    """The groups of rows by their ids, which are not negative."""
+    if not len(rows):
+        return []
+    if (ids == ids[0]).all():
+        return [Group(int(ids[0]), frame_bytes, rows)]
+    order = np.argsort(ids, kind="stable")
+    firsts = np.flatnonzero(np.diff(ids[order], prepend=-1))
+    return [
+        Group(int(ids[part[0]]), frame_bytes, rows[part]) for part in np.split(order, firsts[1:])
+    ]
 
 
 def why_unframed(payload: bytes) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
 
 from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids.apicurio import apicurio_frames
 from kafka_formats.schema_ids.confluent import confluent_frames
 from kafka_formats.schema_ids.connect import connect_frames
 from kafka_formats.schema_ids.frames import Frames, no_frames
@@ -19,13 +21,35 @@ FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, st
     Framing.CONFLUENT: confluent_frames,
     Framing.GLUE: glue_frames,
     Framing.CONNECT: connect_frames,
+    Framing.APICURIO: partial(apicurio_frames, kind="globalId"),
+    Framing.APICURIO_CONTENT_ID: partial(apicurio_frames, kind="contentId"),
 }
-# Confluent's serializers name the schema there.
-HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
-# Where to split payloads, so that the payloads of a piece unpack to a limited size.
-SPLITS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
-    Framing.NONE: lambda _: (),
-    Framing.CONFLUENT: lambda _: (),
+# Where serializers name the schema in a header: its name, or how the names begin.
+HEADERS: Final[Mapping[Framing, str]] = {
+    Framing.CONFLUENT: "__{column}_schema_id",
+    Framing.APICURIO: "apicurio.{column}.",
+    Framing.APICURIO_CONTENT_ID: "apicurio.{column}.",
+}
+_SPLITS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
     Framing.GLUE: glue_splits,
-    Framing.CONNECT: lambda _: (),
 }
+
+
+def frames_of(
+    framing: Framing, payloads: pa.BinaryArray, headers: pa.ListArray | None, column: str
+) -> Frames:
+    """Find the frames of payloads.
+
+    Args:
+        framing: Where the ids are.
+        payloads: Keys or values; null for a tombstone.
+        headers: The headers of the records; None if there are none, or the framing has no HEADERS.
+        column: `key` or `value`.
+    """
+    return FRAMES[framing](payloads, headers, HEADERS.get(framing, "").format(column=column))
+
+
+def splits_of(framing: Framing, payloads: pa.BinaryArray) -> Sequence[int]:
+    """Where to split payloads, so that the payloads of a piece unpack to a limited size."""
+    split = _SPLITS.get(framing)
+    return () if split is None else split(payloads)

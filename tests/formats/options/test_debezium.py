@@ -130,7 +130,7 @@ def test_keys_are_encoded_as_values_are(
         ),
         (
             {"value.format": "avro", "value.framing": "connect", "key.format": "raw", **URL},
-            "Option 'value.framing' is connect, which is for JSON: set value.format to json, or",
+            "Option 'value.framing' is connect, which is for json: set value.format to json, or",
         ),
     ],
 )

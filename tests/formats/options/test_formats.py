@@ -283,6 +283,21 @@ def test_the_framing_of_glue_needs_no_url() -> None:
     assert alone.registry == {}
 
 
+def test_the_framings_of_apicurio() -> None:
+    given = {"value__format": "avro", "value__framing": "apicurio-content-id"}
+    found = parse(**given, schema__registry__url="http://r/apis/registry/v3")
+    assert found is not None
+    assert found.payloads[0].framing is Framing.APICURIO_CONTENT_ID
+    assert (
+        "Option 'value.framing' is apicurio-content-id, which needs 'schema.registry.url'"
+        in config_error(parse, **given)
+    )
+    assert config_error(parse, value__format="protobuf", value__framing="apicurio") == (
+        "Option 'value.framing' is apicurio, which is for avro or json: set value.format to avro "
+        "or json, or the framing to another one."
+    )
+
+
 def test_what_does_not_fit_a_write_is_refused() -> None:
     assert config_error(
         parse_write_formats, {"key.format": "avro", "key.framing": "glue", "value.format": "raw"}

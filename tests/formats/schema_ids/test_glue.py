@@ -18,7 +18,7 @@ from kafka_formats.errors import PayloadError
 from kafka_formats.options.settings import Framing
 from kafka_formats.schema_ids import glue
 from kafka_formats.schema_ids.frames import Frames, GlueVersion
-from kafka_formats.schema_ids.framings import FRAMES, SPLITS
+from kafka_formats.schema_ids.framings import FRAMES, splits_of
 from kafka_formats.schema_ids.glue import (
     HEADER_BYTES,
     glue_frames,
@@ -184,7 +184,7 @@ def test_the_parts_of_payloads_unpack_to_a_limited_size(
 def test_few_payloads_are_one_part() -> None:
     payloads = pa.array([OF_AWS["zlib"], None, b""] * 10, pa.binary())
     assert glue_splits(payloads) == []
-    assert [*SPLITS[Framing.CONFLUENT](payloads)] == []
+    assert [*splits_of(Framing.CONFLUENT, payloads)] == []
     packed = pa.array([HEADER + bytes(1000)] * 300, pa.binary())
     parts = glue_splits(packed)
     assert np.diff([0, *parts, 300]).max() <= DEFAULT_MAX_DECOMPRESSED_BYTES // (1018 * 1032)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from tests.fakes.apicurio import apicurio
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import Received, Reply, subjects
 from tests.formats.schema_ids.test_glue import framed
@@ -26,7 +27,8 @@ class Place:
 
     Attributes:
         name: For the ids of tests.
-        options: Of a read; `URL` is the address of the registry, and `SCHEMA` the latest version.
+        options: Of a read; `URL` is the address of the registry, `APICURIO` that of an
+            API there, and `SCHEMA` the latest version.
         frame: A record's value, of the format, the number of the version and the payload.
         respond: The responses of the registry.
         id: The id of a version, as a user and reasons name it; None if payloads have none.
@@ -97,6 +99,30 @@ def _of_glue(name: str, *, packed: bool) -> Place:
     )
 
 
+def _of_apicurio(name: str, frame: Callable[[int, bytes], Value], *, kind: str) -> Place:
+    end = "" if kind == "globalId" else "-content-id"
+    return Place(
+        name,
+        {
+            "value.framing": f"apicurio{end}",
+            "schema.registry.url": "APICURIO",
+            "schema.registry.max.retries": "0",
+        },
+        lambda _form, number, payload: frame(number, payload),
+        lambda form, texts: apicurio(f"{TOPIC}-value", texts, str(form.kind)),
+        lambda number: number,
+        unknown="it does serve other requests, so it has no such schema",
+        without=(
+            "it has no schema id: it begins with the bytes 78, and has 1 in all; nor is a "
+            f"{kind} in the header apicurio.value.{kind}"
+        ),
+    )
+
+
+def _in_apicurio_header(number: int, payload: bytes) -> Value:
+    return Value(payload, [{"key": "apicurio.value.contentId", "value": number.to_bytes(8, "big")}])
+
+
 GIVEN: Final = Place(
     "a given schema",
     {"value.schema": "SCHEMA"},
@@ -109,13 +135,22 @@ PREFIX: Final = _of_registry(
 HEADER: Final = _of_registry("in a header", _in_header)
 IN_GLUE: Final = _of_glue("of Glue", packed=False)
 PACKED: Final = _of_glue("of Glue, packed", packed=True)
+IN_APICURIO: Final = _of_apicurio(
+    "of Apicurio",
+    lambda number, payload: Value(b"\0" + number.to_bytes(8, "big") + payload),
+    kind="globalId",
+)
+APICURIO_HEADER: Final = _of_apicurio(
+    "of Apicurio, in a header", _in_apicurio_header, kind="contentId"
+)
 CONNECT: Final = Place(
     "of Connect",
     {"value.framing": "connect", "value.schema": "SCHEMA"},
     lambda _form, _number, payload: Value(b'{"schema":{"type":"struct"},"payload":%s}' % payload),
     id=lambda _number: "in the payload",
 )
-WITH_IDS: Final = (PREFIX, HEADER, PACKED)
+_APICURIO: Final = (IN_APICURIO, APICURIO_HEADER)
+WITH_IDS: Final = (PREFIX, HEADER, PACKED, *_APICURIO)
 PLACES: Final = (GIVEN, *WITH_IDS, CONNECT)
 
 
@@ -123,4 +158,6 @@ def can_have(form: Form, place: Place) -> bool:
     """Whether payloads of a format can have a place of ids."""
     if place is CONNECT:
         return form.kind is None
+    if place in _APICURIO:
+        return form.kind in {"AVRO", "JSON"}
     return place is GIVEN or form.kind is not None

@@ -66,7 +66,8 @@ class Topic:
     @property
     def options(self) -> dict[str, str]:
         """The options of a read of the values."""
-        known = {"URL": self.fake.url, "SCHEMA": self.texts[-1]}
+        api = f"{self.fake.url}/apis/registry/v3"
+        known = {"URL": self.fake.url, "APICURIO": api, "SCHEMA": self.texts[-1]}
         given = {"value.format": self.form.format, **self.place.options}
         return {name: known.get(each, each) for name, each in given.items()}
 
