@@ -38,11 +38,12 @@ from kafka_protocol.options.option import Option
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
 _APICURIO: Final = frozenset({Framing.APICURIO, Framing.APICURIO_CONTENT_ID})
-_ONLY_READ: Final = frozenset({Framing.GLUE, Framing.CONNECT}) | _APICURIO
-_NEED_URL: Final = frozenset({Framing.CONFLUENT}) | _APICURIO
+_ONLY_READ: Final = frozenset({Framing.GLUE, Framing.CONNECT, Framing.AZURE}) | _APICURIO
+_NEED_URL: Final = frozenset({Framing.CONFLUENT, Framing.AZURE}) | _APICURIO
 # Serializers of other formats have other frames, or there are none.
 _ONLY_FOR: Final[Mapping[Framing, tuple[Format, ...]]] = {
     Framing.CONNECT: (Format.JSON,),
+    Framing.AZURE: (Format.AVRO,),
     **dict.fromkeys(_APICURIO, (Format.AVRO, Format.JSON)),
 }
 _URL: Final = f"{REGISTRY_PREFIX}url"
@@ -358,6 +359,8 @@ def _check(
             f"Option '{rows.framing.name}' is {payload.framing.value}, which is for {listed}: set "
             f"{rows.format.name} to {listed}, or the framing to another one."
         )
+    if payload.framing is Framing.AZURE:
+        _check_azure(payload, rows)
     if has_registry or payload.framing is Framing.GLUE:
         return
     if payload.framing in _NEED_URL:
@@ -370,6 +373,19 @@ def _check(
         raise KafkaConfigError(
             f"Option '{rows.format.name}' needs a schema: set {rows.schema.name} to it, or "
             f"{_URL} to the address of a registry."
+        )
+
+
+def _check_azure(payload: PayloadOptions, rows: PayloadRows) -> None:
+    if payload.column == "key":
+        raise KafkaConfigError(
+            f"Option '{rows.framing.name}' is azure, which is for values: a record has one "
+            "content type, and it belongs to the value."
+        )
+    if not payload.has_schema:
+        raise KafkaConfigError(
+            f"Option '{rows.framing.name}' is azure, whose registry has no subjects: set "
+            f"{rows.schema.name} to the schema to read as, or to id: and an id of a schema."
         )
 
 

@@ -25,7 +25,8 @@ class Framing(Enum):
     CONFLUENT: before the payload, or in a header. GLUE: in the header of AWS Glue's serializers,
     before a payload that may be compressed. CONNECT: in the document of JSON itself, as Kafka
     Connect's converter writes it. APICURIO: in a header, or in 8 bytes before the payload, as a
-    globalId; APICURIO_CONTENT_ID: as a contentId. NONE: all payloads have one schema.
+    globalId; APICURIO_CONTENT_ID: as a contentId. AZURE: in the content type, a header. NONE: all
+    payloads have one schema.
     """
 
     NONE = "none"
@@ -33,6 +34,7 @@ class Framing(Enum):
     GLUE = "glue"
     CONNECT = "connect"
     APICURIO = "apicurio"
+    AZURE = "azure"
     APICURIO_CONTENT_ID = "apicurio-content-id"
 
 

@@ -97,7 +97,8 @@ def _rows_of(column: str) -> PayloadRows:
             "(a read also finds it in a header); `glue`, the header of AWS Glue's serializers, for "
             "reads; `connect`, the schema that Kafka Connect's JSON converter writes around "
             "payloads, for reads; `apicurio` or `apicurio-content-id`, a globalId or a contentId "
-            "of Apicurio's own serializers, for reads; or `none`. Default: `confluent` if "
+            "of Apicurio's own serializers, for reads; `azure`, the header of Azure's Avro "
+            "serializers, for reads of values; or `none`. Default: `confluent` if "
             "`schema.registry.url` is given, else `none`."
         ),
         Option(f"{column}.schema", parse_text, ALL).about(

@@ -8,6 +8,7 @@ from typing import Final
 
 from kafka_formats.options.settings import Framing
 from kafka_formats.registry.apicurio import ApicurioConfig
+from kafka_formats.registry.azure import AzureConfig
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.glue_config import GLUE, GlueConfig
 from kafka_formats.registry.schemas import SchemaSource
@@ -17,6 +18,7 @@ from kafka_protocol.client.config.references import PROVIDERS
 # Registries that are connected to as Confluent's are, and have ids of their own.
 _OWN_IDS: Final[Mapping[Framing, Callable[[RegistryConfig], SourceConfig]]] = {
     Framing.APICURIO: partial(ApicurioConfig, ids="globalIds"),
+    Framing.AZURE: AzureConfig,
     Framing.APICURIO_CONTENT_ID: partial(ApicurioConfig, ids="contentIds"),
 }
 

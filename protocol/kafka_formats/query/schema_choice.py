@@ -276,7 +276,7 @@ class ColumnSchemas:
             except ValueError:
                 raise KafkaConfigError(
                     f"Option '{option}' has no id after {ID_PREFIX!r}: it is a number, or a UUID "
-                    "in AWS Glue."
+                    "in AWS Glue and Azure."
                 ) from None
             schema = self._registry.schema_of_guid(guid)
         try:

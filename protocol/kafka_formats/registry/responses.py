@@ -108,6 +108,11 @@ def read_system(value: Any) -> str:
     return _text(_object(value), "name")
 
 
+def read_groups(value: Any) -> list[str]:
+    """The names of groups in Azure's response to a request for them."""
+    return read_types(_object(value).get("schemaGroups"))
+
+
 def read_types(value: Any) -> list[str]:
     """The kinds of schemas in the response to a request for them."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):

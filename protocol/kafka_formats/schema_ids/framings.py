@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kafka_formats.options.settings import Framing
 from kafka_formats.schema_ids.apicurio import apicurio_frames
+from kafka_formats.schema_ids.azure import azure_frames
 from kafka_formats.schema_ids.confluent import confluent_frames
 from kafka_formats.schema_ids.connect import connect_frames
 from kafka_formats.schema_ids.frames import Frames, no_frames
@@ -21,12 +22,14 @@ FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, st
     Framing.CONFLUENT: confluent_frames,
     Framing.GLUE: glue_frames,
     Framing.CONNECT: connect_frames,
+    Framing.AZURE: azure_frames,
     Framing.APICURIO: partial(apicurio_frames, kind="globalId"),
     Framing.APICURIO_CONTENT_ID: partial(apicurio_frames, kind="contentId"),
 }
 # Where serializers name the schema in a header: its name, or how the names begin.
 HEADERS: Final[Mapping[Framing, str]] = {
     Framing.CONFLUENT: "__{column}_schema_id",
+    Framing.AZURE: "content-type",
     Framing.APICURIO: "apicurio.{column}.",
     Framing.APICURIO_CONTENT_ID: "apicurio.{column}.",
 }

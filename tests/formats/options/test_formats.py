@@ -298,6 +298,25 @@ def test_the_framings_of_apicurio() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"value__framing": "azure"}, "is azure, whose registry has no subjects: set value.schema"),
+        (
+            {"key__framing": "azure", "key__format": "avro", "value__format": "raw"},
+            "Option 'key.framing' is azure, which is for values",
+        ),
+        (
+            {"value__framing": "azure", "value__format": "json", "value__schema": "a int"},
+            "is azure, which is for avro: set value.format to avro",
+        ),
+    ],
+)
+def test_the_framing_of_azure(options: dict[str, str], message: str) -> None:
+    given = {"value__format": "avro", "schema__registry__url": "https://r", **options}
+    assert message in config_error(parse, **given)
+
+
 def test_what_does_not_fit_a_write_is_refused() -> None:
     assert config_error(
         parse_write_formats, {"key.format": "avro", "key.framing": "glue", "value.format": "raw"}

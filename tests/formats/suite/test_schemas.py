@@ -187,7 +187,8 @@ def test_a_schema_by_its_id(form: Form, place: Place) -> None:
 
         assert columns_of(by_id(place.id(1))) == {"value": form.read_as(FIRST)}
         assert config_error(columns_of, by_id("x")) == (
-            "Option 'value.schema' has no id after 'id:': it is a number, or a UUID in AWS Glue."
+            "Option 'value.schema' has no id after 'id:': it is a number, or a UUID in AWS Glue "
+            "and Azure."
         )
         with pytest.raises(NotFoundError, match=place.unknown):
             columns_of(by_id(place.id(77)))
