@@ -59,6 +59,11 @@ POINTS: Final[Mapping[str, Mapping[str, Point]]] = {
             "tests/protocol/client/consumer/test_topic_watch.py::"
             "test_fault_24_several_responses_have_another_id_for_a_while",
         ),
+        "fetch-ahead-gap": Point(
+            "Fetches to a far broker start at offsets that are not reached yet",
+            "tests/protocol/client/consumer/test_fetch_ahead.py::"
+            "test_records_between_two_responses_are_fetched_again",
+        ),
         "repeated-requests": Point(
             "Equal requests are encoded once, equal responses decoded once",
             "tests/protocol/versions/test_connection.py::test_repeated_response_is_decoded_once",

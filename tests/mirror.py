@@ -137,7 +137,7 @@ _ROWS: Final = (
     (f"{_CLIENT}/config", "addresses times", "tests/protocol/client/config/test_client.py"),
     (
         f"{_CLIENT}/config",
-        "security_options",
+        "assertion_options security_options",
         "tests/protocol/client/config/test_security_checks.py",
     ),
     (

@@ -15,7 +15,15 @@ from tests.pages import settings
 from tests.pages.tour import Tour
 
 SECRETS = (
-    *("password", "api_key", "api_secret", "registry_key", "registry_secret", "key_password"),
+    *(
+        "password",
+        "api_key",
+        "api_secret",
+        "registry_key",
+        "registry_secret",
+        "key_password",
+        "auth_token",
+    ),
     *("connection_string", "client_secret", "base64_of_the_key_file", "user"),
 )
 READ = {"kafka.bootstrap.servers": "b:1", "subscribe": "orders"}
@@ -82,7 +90,8 @@ def test_security(monkeypatch: pytest.MonkeyPatch) -> None:
                 tour.run()
 
 
-def test_brokers() -> None:
+def test_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZONE", "us-east-1a")
     with Tour("docs/platforms/brokers.md", names()) as tour:
         while tour.next_text:
             tour.run()

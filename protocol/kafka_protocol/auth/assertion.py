@@ -17,10 +17,10 @@ _MISSING: Final = "an assertion is signed by PyJWT: pip install 'pyspark-pykafka
 
 
 class Claims(NamedTuple):
-    """What an assertion says.
+    """The claims of an assertion.
 
     Attributes:
-        header, payload: The values of a template; those below replace them.
+        header, payload: The values of a template, which the other attributes replace.
         named: The values of options: `aud`, `iss` and `sub`, where they are given.
         lasts_s: How long it is valid, from now on.
         before_s: For how long it has been valid.
@@ -71,7 +71,7 @@ def signed(
         claims: What it says.
         now_s: The time, in seconds since 1970.
         key: A private key as PEM.
-        passphrase: Of the key.
+        passphrase: The passphrase of the key.
         algorithm: RS256 or ES256.
 
     Raises:

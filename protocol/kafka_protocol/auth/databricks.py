@@ -28,7 +28,7 @@ def databricks_token(host: str, scope: str | None, name: str | None) -> AccessTo
         name: The name of the service credential.
 
     Raises:
-        AuthenticationError: Databricks refused, or what it gave is no token.
+        AuthenticationError: Databricks refused, or gave something else than a token.
         KafkaConfigError: This is not Databricks, or the credential is not one of Azure.
     """
     if not name:

@@ -288,7 +288,7 @@ class _Fetcher:
     def _send_ahead(self, before: _InFlight) -> bool:
         """Send a Fetch from where the one before it probably ends, unless that is the end.
 
-        It cannot tell the epoch of the batch before it (KIP-320), so it is for the same leader: a
+        It cannot have the epoch of the batch before it (KIP-320), so it is for the same leader: a
         log that is truncated gets a new leader epoch, whose leader refuses this one.
         """
         offset = self._position.after(before.offset)

@@ -60,7 +60,7 @@ class FetchSize:
         """How many offsets so many bytes hold at the least, if records stay as they were.
 
         The last batch of a response is mostly cut off. The newest response counts alone where its
-        records were larger than before. 0 or less if no batch has come, or none may fit.
+        records were larger than before. 0 or less if no batch has come, or a batch may not fit.
         """
         if not self._offsets:
             return 0

@@ -30,7 +30,7 @@ _NEEDS_LOGIN: Final = 407
 
 
 class Proxy(NamedTuple):
-    """A proxy: where it is, and what it is shown; None if it wants no login."""
+    """A proxy: its address, and the user and password for it, if there are any."""
 
     address: Address
     authorization: Secret | None
