@@ -134,13 +134,27 @@ class ExactlyOnce:
             producer.flush()
             self._check_undecided()
         except BaseException:
-            producer.abandon()
-            if producer.joined:
-                _abort(config, [transaction])
+            self._abandon(producer, transaction)
             raise
         # Any record shows later whether the transaction was committed, if its offset is known.
         joined, offset = max(producer.joined.items(), key=lambda each: each[1] is not None)
         return TaskWrite(task.partition, records, transaction, joined, offset)
+
+    def _abandon(self, producer: Producer, transaction: Transaction) -> None:
+        """Abort a failed task's transaction, unless one of its batches may still arrive.
+
+        Brokers below 3.6 append a batch that comes after the abort, and the next transaction of the
+        id would commit it. The driver ends such a transaction with a newer epoch, as the next task
+        does: then leaders refuse the batch.
+        """
+        try:
+            is_settled = producer.settle(Deadline.after(_ABORT_MS))
+        finally:
+            producer.abandon()
+        if producer.joined and is_settled:
+            _abort(self.rows.config, [transaction])
+        elif producer.joined:
+            _log.warning("Not rolled back yet: a batch of %s may still arrive", transaction)
 
     def _while_open(
         self, batches: Iterable[pa.RecordBatch], producer: Producer
@@ -150,6 +164,8 @@ class ExactlyOnce:
         for batch in batches:
             yield batch
             if producer.joined and not is_checked:
+                # The driver's coordinator may be a leader too, and responds in order.
+                producer.settle(Deadline.after(self.rows.config.request_timeout_ms))
                 self._check_undecided()
                 is_checked = True
 

@@ -10,6 +10,7 @@ from typing import Final
 from kafka_protocol.versions.releases import parse_release
 from tests.simulation.drawing_edges import with_edges
 from tests.simulation.drawing_jobs import with_jobs
+from tests.simulation.drawing_late import with_late_requests
 from tests.simulation.drawing_query import MINIMUMS, with_query
 from tests.simulation.drawing_tables import with_tables
 from tests.simulation.faults import draw_faults
@@ -95,6 +96,7 @@ def draw(seed: int) -> Scenario:
     scenario = with_jobs(random.Random(f"{seed} jobs"), scenario)
     scenario = with_tables(random.Random(f"{seed} tables"), scenario)
     scenario = with_edges(random.Random(f"{seed} edges"), scenario)
+    scenario = with_late_requests(random.Random(f"{seed} late"), scenario)
     return _with_service(random.Random(f"{seed} service"), scenario)
 
 

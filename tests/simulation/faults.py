@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_protocol.versions.releases import parse_release
-from tests.simulation.network import Link
+from tests.simulation.link import Delay, Link
 from tests.simulation.scenario import (
     EXECUTORS,
     INPUT,
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
     """A kind of fault.
 
     Attributes:
-        weight: How often it is drawn, compared with others.
+        weight: How often it is drawn, compared with others; 0 for one that is drawn elsewhere.
         draw: Its arguments.
         begin, end: What it does; `end` is called after the fault's time, None for no end.
         lasts_ms: The range that its time is drawn from.
@@ -141,6 +141,11 @@ def _break_at(world: World, arguments: Arguments) -> None:
 def _break_no_more(world: World, arguments: Arguments) -> None:
     for link in _links(world, arguments):
         link.breaks_at = None
+
+
+def _delay(world: World, arguments: Arguments) -> None:
+    for link in _links(world, arguments):
+        link.delay = Delay(arguments["api"], arguments["late_ms"], arguments["is_partition"])
 
 
 def _hold(world: World, arguments: Arguments) -> None:
@@ -305,6 +310,8 @@ KINDS: Final[dict[str, Kind]] = {
     "cut requests": Kind(2, _link, _setting(cuts_request=True)),
     "cut responses": Kind(2, _link, _setting(cuts_response=True)),
     "break at an API": Kind(4, _api, _break_at, _break_no_more, (500, 8_000)),
+    # Drawn by `drawing_late` only.
+    "late request": Kind(0, _nothing, _delay, _setting(delay=None), (500, 8_000)),
     "lose response": Kind(1, _link, _setting(copies_of_response=0)),
     "repeat response": Kind(1, _link, _setting(copies_of_response=2)),
     "slow bytes": Kind(

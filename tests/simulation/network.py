@@ -11,7 +11,6 @@ import random
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from kafka_protocol.client.clock import Deadline
@@ -21,6 +20,7 @@ from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
 from kafka_protocol.wire.api_keys import ApiKey
 from kafka_protocol.wire.primitives import Piece
+from tests.simulation.link import Link
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Signal
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace
@@ -53,43 +53,6 @@ class Brokers(Protocol):
         """A new connection; None if nobody listens."""
 
 
-@dataclass
-class Link:
-    """The way between a host and a broker; its fields are faults.
-
-    Attributes:
-        holds_requests, holds_responses: A partition of the network, one way or both.
-        leads_to: The broker that really gets new connections; None for the right one.
-        is_unknown: The broker's name cannot be resolved.
-        extra_ms: More latency.
-        piece_bytes: The size of pieces in which bytes arrive, each later; None for whole frames.
-        cuts_request, cuts_response: The next frame breaks off in its middle, with a reset.
-        breaks_at: An API, and whether at its request or at its response: the next one does not
-            arrive, and the connection is reset.
-        copies_of_response: How often the next response arrives, where a proxy loses or repeats it.
-    """
-
-    holds_requests: bool = False
-    holds_responses: bool = False
-    leads_to: int | None = None
-    is_unknown: bool = False
-    extra_ms: float = 0.0
-    piece_bytes: int | None = None
-    cuts_request: bool = False
-    cuts_response: bool = False
-    breaks_at: tuple[str, str] | None = None
-    copies_of_response: int = 1
-    connections: dict[int, Connection] = field(default_factory=dict)
-
-    def takes_cut(self, *, is_request: bool) -> bool:
-        """Whether the frame that is sent now breaks off; only one does."""
-        if is_request:
-            is_cut, self.cuts_request = self.cuts_request, False
-        else:
-            is_cut, self.cuts_response = self.cuts_response, False
-        return is_cut
-
-
 class _Pipe:
     """One direction of a connection."""
 
@@ -118,6 +81,12 @@ class _Pipe:
             return
         for start in range(0, len(data), link.piece_bytes):
             self._arrive(data[start : start + link.piece_bytes])
+
+    def send_late(self, data: bytes, ms: float) -> None:
+        """Send bytes and the end of the stream, which arrive so much later."""
+        self._free_at_ms = max(self._free_at_ms, self._connection.network.scheduler.now_ms + ms)
+        self._arrive(data)
+        self._arrive(None)
 
     def release(self) -> None:
         """Send what was held back."""
@@ -168,7 +137,7 @@ class Connection:
         self.network.trace.note(
             self.who, "sends", api, version, f"to {self.node}", len(data), zlib.crc32(data)
         )
-        if self._breaks(api, "request"):
+        if self._breaks(api, "request") or self._is_late(api, data):
             return
         self._requests.send(data)
 
@@ -186,6 +155,20 @@ class Connection:
             return False
         self.link.breaks_at = None
         self.reset()
+        return True
+
+    def _is_late(self, api: str, data: bytes) -> bool:
+        """Whether the client loses the connection now, and the broker gets the request later."""
+        delay = None if self.is_silent else self.link.takes_delay(api)
+        if delay is None:
+            return False
+        self._requests.send_late(data, delay.ms)
+        if delay.is_partition:
+            self.network.scheduler.call_after(delay.ms, self.link.let_requests_go)
+        self.is_reset = True
+        self.link.connections.pop(self.number, None)
+        self.network.trace.note(self.who, "reset", f"of {self.node}", "late by", delay.ms)
+        self.network.processes.set(self.changed)
         return True
 
     def close_by_broker(self) -> None:

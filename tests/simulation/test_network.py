@@ -14,7 +14,8 @@ from kafka_protocol.client.network.connect import connect, use_opener
 from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
 from tests.simulation.clocks import SimulatedSource
-from tests.simulation.network import Link, Network
+from tests.simulation.link import Delay, Link
+from tests.simulation.network import Network
 from tests.simulation.processes import Process, Processes, Strand
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace
@@ -260,3 +261,23 @@ def test_the_same_seed_gives_the_same_events() -> None:
             client.processes.close()
         digests.add(client.trace.digest())
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("is_partition", [False, True])
+def test_a_request_that_arrives_after_its_client_went_on(
+    client: Client, is_partition: bool
+) -> None:
+    def run() -> bytes:
+        stream = opened()
+        client.link().delay = Delay("?", 3_000, is_partition)
+        with pytest.raises(ClosedByPeerError, match="reset"):
+            stream.write([FRAME], Deadline.after(1_000))
+            received(stream, 1)
+        stream.close()
+        assert not client.brokers.sessions[0].got
+        return echo()
+
+    assert client.run(run) == FRAME
+    first, second = client.brokers.sessions
+    assert (first.got, first.is_closed, second.got) == (FRAME, True, FRAME)
+    assert (client.ended_ms > 3_000) == is_partition

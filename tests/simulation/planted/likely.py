@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kafka_protocol.versions.releases import parse_release
 from tests.simulation.producers import SLOW
 from tests.simulation.scenario import GROUP, Scenario
 
@@ -38,6 +39,19 @@ def starts_at(text: str) -> Likely:
 def is_exactly_once(scenario: Scenario) -> bool:
     """The stream writes exactly once, and something goes wrong."""
     return scenario.sink == "exactly once" and len(scenario.faults) > 3
+
+
+def gives_up_early(scenario: Scenario) -> bool:
+    """A task may end before a batch of it arrives, and brokers append such a batch."""
+    late = [f.arguments["api"] for f in scenario.faults if f.kind == "late request"]
+    is_short = scenario.write.get("kafka.delivery.timeout.ms") == "2000"
+    return "PRODUCE" in late and is_short and parse_release(scenario.release) < (3, 6)
+
+
+def ends_late(scenario: Scenario) -> bool:
+    """A request to end a transaction is late."""
+    late = [f.arguments for f in scenario.faults if f.kind == "late request"]
+    return any(each["api"] == "END_TXN" for each in late)
 
 
 def dies_deciding(scenario: Scenario) -> bool:

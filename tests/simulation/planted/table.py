@@ -252,6 +252,36 @@ FAULTS: Final = (
         likely.dies_deciding,
     ),
     Planted(
+        "a failed task aborts while a batch of it may still arrive",
+        f"{_SOURCE}/writing/exactly_once.py",
+        "        if producer.joined and is_settled:\n",
+        "        if producer.joined:\n",
+        likely.gives_up_early,
+    ),
+    Planted(
+        "the next transaction of a worker has the epoch of the last one",
+        f"{_SOURCE}/writing/exactly_once.py",
+        "        transaction = begin(cluster, name, Deadline.after(config.max_block_ms))\n"
+        "        producer = Producer(cluster, transaction)\n"
+        "        try:\n"
+        "            records = self.rows.add(self._while_open(chain([first], batches), producer), "
+        "producer)\n"
+        "            producer.flush()\n"
+        "            self._check_undecided()\n",
+        "        kept = vars(cluster).setdefault('_kept', {})\n"
+        "        transaction, queues = kept.pop(name, None) or (\n"
+        "            begin(cluster, name, Deadline.after(config.max_block_ms)), {})\n"
+        "        producer = Producer(cluster, transaction)\n"
+        "        producer._queues.update(queues)\n"
+        "        try:\n"
+        "            records = self.rows.add(self._while_open(chain([first], batches), producer), "
+        "producer)\n"
+        "            producer.flush()\n"
+        "            self._check_undecided()\n"
+        "            kept[name] = transaction, producer._queues\n",
+        likely.ends_late,
+    ),
+    Planted(
         "the newest records of the commit log are not read",
         f"{_SOURCE}/writing/log_reader.py",
         "    start, end = list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]\n",

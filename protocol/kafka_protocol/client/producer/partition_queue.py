@@ -56,6 +56,7 @@ class Batch:
 
     data: bytes
     may_be_appended: bool = False  # whether a try was sent of which the outcome is unknown
+    may_arrive: bool = False  # whether a try without a response may be on its way
     deadline: Deadline | None = None  # the end of its delivery time; None before the first try
 
     @property
@@ -81,6 +82,12 @@ class PartitionQueue:
     retry: Retry | None = None  # the back-off of the first batch, once it failed
     failures: int = 0  # of the first batch
     is_transactional: bool = False
+
+    @property
+    def may_arrive(self) -> bool:
+        """Whether a batch that is not acknowledged may still arrive at a broker."""
+        unsettled = (batch.may_arrive for batch in (*self.returned, *self.waiting))
+        return bool(self.in_flight) or any(unsettled)
 
     def add(self, contents: BatchContents | bytes, producer: ProducerId | None) -> int:
         """Append a batch to the waiting ones; returns its size in bytes."""
@@ -118,6 +125,7 @@ class PartitionQueue:
         batch = self.in_flight.popleft()
         is_appended_nowhere = isinstance(error, BrokerError) and error.error in _NOTHING_APPENDED
         batch.may_be_appended |= not is_appended_nowhere
+        batch.may_arrive |= not isinstance(error, BrokerError)
         self.returned.append(batch)
 
     def requeue_returned(self) -> None:

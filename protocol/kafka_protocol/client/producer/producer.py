@@ -159,6 +159,12 @@ class Producer:
         """
         self.push(0)
 
+    def settle(self, deadline: Deadline) -> bool:
+        """Receive the responses in flight; returns whether no batch may still arrive."""
+        while self._in_flight and not deadline.has_passed:
+            self._receive(self._in_flight[0], deadline)
+        return not any(queue.may_arrive for queue in self._queues.values())
+
     def abandon(self) -> None:
         """Close connections with requests in flight. Pending batches may be written or not."""
         for each in self._in_flight:
@@ -219,7 +225,8 @@ class Producer:
         except KafkaError as error:
             for topic_partition in request.topics:
                 # The request may have arrived.
-                self._queues[topic_partition].waiting[0].may_be_appended = True
+                batch = self._queues[topic_partition].waiting[0]
+                batch.may_be_appended = batch.may_arrive = True
                 self._fail(topic_partition, error)
             return
         self._in_flight.append(_InFlight(sent, request))
@@ -267,13 +274,15 @@ class Producer:
             oldest.setdefault(each.request.node_id, each)
         return [each for each in oldest.values() if each.sent.broker.has_response]
 
-    def _receive(self, oldest: _InFlight) -> None:
+    def _receive(self, oldest: _InFlight, deadline: Deadline | None = None) -> None:
         """Wait for a response; the request must be the broker's oldest."""
         self._in_flight.remove(oldest)
         sent, request = oldest
         self._in_flight_to[request.node_id] -= 1
         try:
-            response = sent.broker.receive(sent, ProduceResponse, self._request_deadline())
+            response = sent.broker.receive(
+                sent, ProduceResponse, deadline or self._request_deadline()
+            )
         except KafkaError as error:
             for topic_partition in request.topics:
                 self._return(topic_partition, error)
