@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,11 +150,14 @@ def far_scene(spark: SparkSession, megabytes: int) -> Iterator[Scene]:
         yield Scene(spark, servers, Path(folder))
 
 
-def measured(scene: Scene, rounds: int) -> dict[str, dict[str, list[float]]]:
+def measured(
+    scene: Scene, rounds: int, queries: Sequence[str]
+) -> dict[str, dict[str, list[float]]]:
     """Seconds by query and contender, after one round that does not count."""
-    seconds: dict[str, dict[str, list[float]]] = {name: {} for name in QUERIES}
+    seconds: dict[str, dict[str, list[float]]] = {name: {} for name in queries}
     for number in range(rounds + 1):
-        for query, run in QUERIES.items():
+        for query in queries:
+            run = QUERIES[query]
             for name in shuffled(CONTENDERS, number):
                 before = time.perf_counter()
                 run(scene, CONTENDERS[name], "far")
@@ -170,10 +173,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--megabytes", type=int, default=100, help="of both partitions")
+    parser.add_argument("--only", choices=QUERIES, action="append", help="a query")
     arguments = parser.parse_args()
     jars = connector_jars("bench-far")
     with session(jars, Ceiling) as spark, far_scene(spark, arguments.megabytes) as scene:
-        seconds = measured(scene, arguments.rounds)
+        seconds = measured(scene, arguments.rounds, arguments.only or [*QUERIES])
     most = PARTITIONS * DISTANCE.most_bytes_per_second / MEGA
     table = Table("query", *CONTENDERS, title=f"Seconds; in brackets the share of {most:.0f} MB/s")
     results: list[dict[str, Any]] = []
