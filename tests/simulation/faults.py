@@ -144,8 +144,9 @@ def _break_no_more(world: World, arguments: Arguments) -> None:
 
 
 def _delay(world: World, arguments: Arguments) -> None:
+    names = ("api", "late_ms", "is_partition", "skips")
     for link in _links(world, arguments):
-        link.delay = Delay(arguments["api"], arguments["late_ms"], arguments["is_partition"])
+        link.delay = Delay(*(arguments[each] for each in names))
 
 
 def _hold(world: World, arguments: Arguments) -> None:

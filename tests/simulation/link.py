@@ -10,17 +10,19 @@ if TYPE_CHECKING:
 
 
 class Delay(NamedTuple):
-    """The next request of an API is late: its client loses the connection, and goes on.
+    """A request of an API is late: its client loses the connection, and goes on.
 
     Attributes:
         ms: After which time the broker gets it, as TCP sends again what it has accepted. Then the
             stream ends.
         is_partition: Whether nothing else gets to the broker meanwhile.
+        skips: How many requests of the API arrive before it.
     """
 
     api: str
     ms: float
     is_partition: bool
+    skips: int = 0
 
 
 @dataclass
@@ -65,6 +67,9 @@ class Link:
         """The delay of a request that is sent now; only one has it, and none in a partition."""
         delay = self.delay
         if delay is None or delay.api != api or self.holds_requests:
+            return None
+        if delay.skips:
+            self.delay = delay._replace(skips=delay.skips - 1)
             return None
         self.delay = None
         self.holds_requests = delay.is_partition

@@ -259,26 +259,21 @@ FAULTS: Final = (
         likely.gives_up_early,
     ),
     Planted(
-        "the next transaction of a worker has the epoch of the last one",
+        "the next transaction after a commit has its epoch",
         f"{_SOURCE}/writing/exactly_once.py",
         "        transaction = begin(cluster, name, Deadline.after(config.max_block_ms))\n"
         "        producer = Producer(cluster, transaction)\n"
-        "        try:\n"
-        "            records = self.rows.add(self._while_open(chain([first], batches), producer), "
-        "producer)\n"
-        "            producer.flush()\n"
-        "            self._check_undecided()\n",
-        "        kept = vars(cluster).setdefault('_kept', {})\n"
-        "        transaction, queues = kept.pop(name, None) or (\n"
-        "            begin(cluster, name, Deadline.after(config.max_block_ms)), {})\n"
+        "        try:\n",
+        "        from kafka_protocol.client.producer.open_transactions import transaction_state\n"
+        "        soon, kept = Deadline.after(config.max_block_ms), vars(cluster)\n"
+        "        transaction, queues = kept.pop(name, (None, {}))\n"
+        "        state = transaction and transaction_state(cluster, name, soon)\n"
+        "        if not state or state[:2] != (transaction.producer, 'CompleteCommit'):\n"
+        "            transaction, queues = begin(cluster, name, soon), {}\n"
         "        producer = Producer(cluster, transaction)\n"
         "        producer._queues.update(queues)\n"
-        "        try:\n"
-        "            records = self.rows.add(self._while_open(chain([first], batches), producer), "
-        "producer)\n"
-        "            producer.flush()\n"
-        "            self._check_undecided()\n"
-        "            kept[name] = transaction, producer._queues\n",
+        "        kept[name] = transaction, producer._queues\n"
+        "        try:\n",
         likely.ends_late,
     ),
     Planted(
