@@ -131,6 +131,12 @@ PROMISES: Final = (
     ),
     Promise(
         "exactly-once.md",
+        "There a client that uses an epoch for two transactions shows rows twice, and pykafka "
+        "does not.",
+        ("tests/simulation/test_late_requests.py",),
+    ),
+    Promise(
+        "exactly-once.md",
         "Two jobs with one prefix fence each other: both fail with a message that names the "
         "transactional id, and no row is lost.",
         (

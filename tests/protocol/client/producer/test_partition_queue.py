@@ -82,6 +82,23 @@ def test_an_unknown_outcome_stays_unknown() -> None:
     assert [batch.may_be_appended for batch in queue.waiting] == [False, True]
 
 
+def test_a_batch_without_a_response_may_still_arrive() -> None:
+    queue = queue_of((b"a",), (b"b",))
+    assert not queue.may_arrive
+    queue.mark_first_sent(1)
+    assert queue.may_arrive
+    queue.return_first(REFUSED)
+    queue.requeue_returned()
+    assert not queue.may_arrive
+    send_and_return(queue, LOST)
+    assert queue.may_arrive
+    send_and_return(queue, REFUSED)
+    assert queue.may_arrive  # the copy before
+    queue.mark_first_sent(1)
+    queue.acknowledge_first()
+    assert not queue.may_arrive
+
+
 def test_a_split_batch_keeps_its_place_and_sequences() -> None:
     queue = queue_of((b"a",), (b"b", b"c", b"d"), (b"e",))
     send_and_return(queue, None)
