@@ -29,6 +29,7 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.diagnosis.broker_clock import clock_difference_ms
 from kafka_spark_source.diagnosis.findings import Finding, Result, tried
 from kafka_spark_source.diagnosis.reach import Listener, reach
+from kafka_spark_source.diagnosis.sign_in import identity
 from kafka_spark_source.planning.strategies import SubscribePattern
 from kafka_spark_source.tools.records.peek import records_in
 from kafka_spark_source.tools.topics.topics import ListedTopic, Partition, list_topics
@@ -73,12 +74,14 @@ def diagnose(config: ClientConfig, job: Job) -> Iterator[Finding]:
         for finding in reach(listener):
             yield finding
         reached.append(finding is not None and finding.result is not Result.BAD)
+    yield from identity(config)
     if not any(reached):
         return
     with closing(Cluster(config)) as cluster:
         responses: list[MetadataResponse] = []
         yield tried("cluster", "metadata", lambda: _describe(_ask(cluster, responses)))
         for response in responses:
+            yield from _throttled(response)
             yield from _advertised(config, response)
             yield _clock(cluster)
             yield from _needs(cluster, job, {each.node_id: each.rack for each in response.brokers})
@@ -100,6 +103,16 @@ def _describe(response: MetadataResponse) -> str:
     controller = response.controller_id if response.controller_id >= 0 else "unknown"
     brokers = len(response.brokers)
     return f"{response.cluster_id or 'no id'}, brokers: {brokers}, controller: {controller}"
+
+
+def _throttled(response: MetadataResponse) -> Iterator[Finding]:
+    """A finding if the client exceeds a quota now (KIP-219)."""
+    if response.throttle_time_ms > 0:
+        detail = (
+            f"brokers make this client wait for {response.throttle_time_ms} ms: it exceeds a quota "
+            "of its user or client id, which slows down reads and writes, and fails none"
+        )
+        yield Finding("throttling", "cluster", Result.COSTLY, detail)
 
 
 def _advertised(config: ClientConfig, response: MetadataResponse) -> Iterator[Finding]:

@@ -75,6 +75,16 @@ def test_what_works_is_good(cluster: FakeCluster) -> None:
     assert findings[-1].detail.startswith("read t-0 at offset 0 (")
 
 
+def test_a_client_above_a_quota_is_told(cluster: FakeCluster) -> None:
+    def throttle(response: MetadataResponse) -> None:
+        response.throttle_time_ms = 5
+
+    cluster.add_fault(MetadataRequest, faults.changed(throttle))
+    finding = found_in(cluster, Job())["throttling"]
+    assert (finding.result, finding.subject) == (Result.COSTLY, "cluster")
+    assert finding.detail.startswith("brokers make this client wait for 5 ms")
+
+
 def test_a_bootstrap_server_that_is_down_is_not_the_end(cluster: FakeCluster) -> None:
     addresses = cluster.bootstrap_servers
     cluster.stop(1)

@@ -165,7 +165,7 @@ def _lifetime_s(values: dict[str, Any], token: str) -> float:
 
     The token's times are compared with each other, not with a clock: clocks differ.
     """
-    claims = _claims_in(token)
+    claims = claims_in(token)
     expires_in_s, start_s, end_s = (
         _seconds(times.get(key))
         for times, key in ((values, "expires_in"), (claims, "iat"), (claims, "exp"))
@@ -181,7 +181,7 @@ def _seconds(value: object) -> float:
     return float(value) if 0 < value < _MAX_LIFETIME_S else 0.0
 
 
-def _claims_in(token: str) -> dict[str, Any]:
+def claims_in(token: str) -> dict[str, Any]:
     """The unverified claims of a JSON web token; empty if it is not one."""
     payload = "".join(token.split(".")[1:2])
     try:
