@@ -57,6 +57,8 @@ CONTENDERS: Final = {
         "kafka",
         {
             "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
+            # It asks for both ends of the log after each poll.
+            "kafka.max.poll.records": "20000",
             "kafka.receive.buffer.bytes": "-1",
         },
         {

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 _PIECE_BYTES = 1 << 16
 _END_SECONDS = 10
+_SEGMENT_BYTES = 1_400
 
 
 class Distance(NamedTuple):
@@ -45,6 +46,9 @@ def far_link(
 ) -> Iterator[None]:
     """Pass bytes on between an address and a broker, until the block ends."""
     listener = socket.create_server(listen)
+    # As on a real way: segments of the loopback are larger than the first windows of some clients,
+    # which then wait for each other's timers.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _SEGMENT_BYTES)
     process = multiprocessing.get_context("fork").Process(
         target=_run, args=(listener, target, distance), daemon=True
     )
