@@ -15,7 +15,7 @@ from kafka_protocol.errors import KafkaError
 from kafka_spark_source.diagnosis.findings import Finding, Result
 
 _STEP: Final = "identity"
-# Claims that name a client: RFC 7519, and those of Microsoft Entra ID and of Google.
+# Claims with a client's name: of RFC 7519, Microsoft Entra ID and Google.
 _NAMES: Final = ("sub", "client_id", "azp", "appid", "email")
 _MINUTE_MS: Final = 60_000
 # A token that ends so soon leaves little time for another one.
@@ -41,7 +41,7 @@ def _of_token(config: ClientConfig) -> Finding:
     except KafkaError as error:
         return Finding(_STEP, "OAUTHBEARER", Result.BAD, str(error))
     name = next((str(claims[each]) for each in _NAMES if claims.get(each)), None)
-    who = "a token that names nobody" if name is None else f"a token of {shown(name)!r}"
+    who = "a token without a name" if name is None else f"a token of {shown(name)!r}"
     end_s = claims.get("exp")
     if not isinstance(end_s, int | float) or isinstance(end_s, bool) or not 0 < end_s < _LAST_S:
         return Finding(_STEP, "OAUTHBEARER", Result.GOOD, f"{who}, without a known end")

@@ -86,7 +86,7 @@ def test_the_end_of_a_token() -> None:
 @pytest.mark.parametrize("end", [None, "soon", True, -5, 1e300, [1]])
 def test_ends_that_are_none(end: object) -> None:
     _, detail = of_token(token_of({"exp": end}))
-    assert detail == "a token that names nobody, without a known end"
+    assert detail == "a token without a name, without a known end"
 
 
 ANY = st.none() | st.text() | st.floats() | st.integers() | st.lists(st.integers())
