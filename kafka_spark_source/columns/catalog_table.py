@@ -46,6 +46,8 @@ _IDENTITY: Final = frozenset(
         f"{REGISTRY_PREFIX}bearer.auth.credentials.source",
     )
 )
+# They name files of the machine: one is sent, another signs what a server of the table wants.
+_ASSERTION: Final = f"{CLIENT_PREFIX}sasl.oauthbearer.assertion."
 _NO_IDENTITY: Final = ("NONE", "STATIC_TOKEN", "OAUTHBEARER")
 _USER_IN_URL: Final = re.compile(r"://[^/]*@")
 # Also for names that this version does not know.
@@ -153,6 +155,12 @@ def _check_is_safe(options: Mapping[str, str]) -> None:
             raise KafkaConfigError(
                 f"Option '{name}' of a table is refused: its servers, which may be somebody "
                 "else's, would get a token of whoever reads it. Give it with each query."
+            )
+    for name in options:
+        if name.startswith(_ASSERTION):
+            raise KafkaConfigError(
+                f"Option '{name}' of a table is refused: its token endpoint, which may be somebody "
+                "else's, would get an assertion of whoever reads it. Give it with each query."
             )
     for name, value in options.items():
         # Not only the names that providers have by default: a table may give them others.

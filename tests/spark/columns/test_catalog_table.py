@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_formats.options.option import Use
+from kafka_protocol.client.config.assertion_options import AssertionOptions
+from kafka_protocol.client.config.option import options_of
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.columns.catalog_table import (
     options_for,
@@ -133,6 +135,18 @@ def test_no_table_names_a_function_to_call() -> None:
     for name in ("kafka.sasl.oauthbearer.token.callback", "Kafka.SASL.OAuthBearer.Token.Callback"):
         with pytest.raises(KafkaConfigError, match="names a function to call"):
             with_kept_options({}, forged(json.dumps({**SERVERS, name: "os:abort"})), Use.BATCH_READ)
+
+
+@pytest.mark.parametrize("field", options_of(AssertionOptions))
+def test_no_table_sends_or_signs_with_a_file_of_its_reader(field: str) -> None:
+    """A projected token of Kubernetes would be sent to an endpoint that the table names."""
+    for name in options_of(AssertionOptions)[field].names:
+        options = {**SERVERS, f"kafka.{name}": "/var/run/secrets/token"}
+        with pytest.raises(KafkaConfigError, match=r"would get an assertion|holds a secret"):
+            with_options(COLUMNS, options)
+        upper = {key.upper(): value for key, value in options.items()}
+        with pytest.raises(KafkaConfigError, match="would get an assertion of whoever reads it"):
+            with_kept_options({}, forged(json.dumps(upper)), Use.BATCH_READ)
 
 
 def test_no_table_takes_the_identity_of_its_reader() -> None:
