@@ -74,9 +74,9 @@ def diagnose(config: ClientConfig, job: Job) -> Iterator[Finding]:
         for finding in reach(listener):
             yield finding
         reached.append(finding is not None and finding.result is not Result.BAD)
-    yield from identity(config)
     if not any(reached):
         return
+    yield from identity(config)
     with closing(Cluster(config)) as cluster:
         responses: list[MetadataResponse] = []
         yield tried("cluster", "metadata", lambda: _describe(_ask(cluster, responses)))

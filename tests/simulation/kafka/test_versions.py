@@ -36,6 +36,8 @@ from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.wire.primitives import ZERO_UUID
 from kafka_protocol.wire.schema import Request
@@ -170,6 +172,8 @@ _REQUESTS: Final[dict[type[Request], Make]] = {
     OffsetFetchRequest: _offset_fetch,
     OffsetForLeaderEpochRequest: _epochs,
     ProduceRequest: _produce,
+    SaslAuthenticateRequest: lambda _version, _topic_id: SaslAuthenticateRequest(),
+    SaslHandshakeRequest: lambda _version, _topic_id: SaslHandshakeRequest(),
 }
 
 

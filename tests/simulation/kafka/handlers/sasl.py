@@ -27,6 +27,9 @@ def handshake(call: Call) -> None:
 def authenticate(call: Call) -> None:
     """Take a token, or refuse a new connection after too many others; a renewal is none."""
     broker, session = call.broker, call.session
+    if not broker.settings.service.connects:
+        call.respond(SaslAuthenticateResponse(error_code=int(ErrorCode.ILLEGAL_SASL_STATE)))
+        return
     logins = broker.logins
     is_new = session is None or not session.logged_in_until_ms
     is_full = len(logins) == logins.maxlen and broker.now_ms - logins[0] < _SECOND_MS
