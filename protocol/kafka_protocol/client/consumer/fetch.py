@@ -15,7 +15,7 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
@@ -128,6 +128,10 @@ def check_position(cluster: Cluster, reading: PartlyRead, idle_timeout_ms: int) 
         fetcher.check()
     finally:
         fetcher.close()
+
+
+# How long the end of a range waits for responses without use.
+_REST_MS: Final = 2_000
 
 
 class _InFlight(NamedTuple):
@@ -322,10 +326,16 @@ class _Fetcher:
         return data
 
     def _receive_rest(self) -> None:
-        """Receive what is in flight at the end of the range, so that its connection is kept."""
+        """Receive what is in flight at the end of the range, so that its connection is kept.
+
+        A broker that takes long gets a new connection later: nothing waits for these records.
+        """
+        deadline = Deadline.after(_REST_MS)
         try:
             while self._sent:
-                self._receive(self._sent.popleft())
+                request = self._sent[0].request
+                request.broker.receive(request, FetchResponse, deadline)
+                self._sent.popleft()
         except KafkaError:
             self.close()
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import time
+from itertools import count, pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_protocol.client.consumer import fetch_ahead
+from kafka_protocol.client.consumer import fetch, fetch_ahead
 from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.client.consumer.fetch_ahead import FetchAhead
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.testing.processes.waiting import Deadline
+from tests.fakes import faults
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.reading import PARTITION, one_partition, read
 
@@ -99,6 +101,21 @@ def test_the_connection_is_kept_at_the_end_of_a_range() -> None:
         for _ in range(2):
             assert len(read(client, 0, 720)) == 720
         assert cluster.nodes[1].broker.connections <= 2, "the bootstrap server's, and the broker's"
+
+
+@pytest.mark.usefixtures("far")
+def test_the_end_of_a_range_does_not_wait_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response without use that takes long costs its connection, and no record."""
+    monkeypatch.setattr(fetch, "_REST_MS", 20)
+    batches = (BATCH,) * 40 + ((b"",) * 3,) * 200
+    with one_partition(*batches, max_partition_fetch_bytes=FETCH_BYTES) as (cluster, client):
+        assert read(client, 0, 720) == records_of(batches)
+        without_use, number = (len(offsets_of(cluster)) - 1, len(offsets_of(cluster))), count(1)
+        slow = faults.changed(lambda _: time.sleep(0.2 * (next(number) in without_use)))
+        cluster.add_fault(FetchRequest, slow)
+        for _ in range(2):
+            assert read(client, 0, 720) == records_of(batches)
+        assert cluster.nodes[1].broker.connections > 2
 
 
 @pytest.mark.usefixtures("far")
